@@ -186,7 +186,13 @@ std::string manual_page(const VerbShape& verb, std::string_view version) {
     text += ".SS " + roff_text(each.name) + "\n" + roff_text(each.summary) + ".\n";
     text += arguments(each, false) + ".PP\n" + example(each.examples);
   }
-  text += ".SH OPTIONS OF EVERY VERB\n" + arguments(verb, true);
+  // A subcommand may use the name of one of them for something else.
+  std::string common = arguments(verb, true);
+  for (const VerbShape& each : verb.subcommands) {
+    if (std::string all = arguments(each, true); all.size() > common.size())
+      common = std::move(all);
+  }
+  text += ".SH OPTIONS OF EVERY VERB\n" + common;
   if (verb.subcommands.empty()) text += ".SH EXAMPLES\n" + example(verb.examples);
   return text + ".SH EXIT STATUS\nAs in " + bold("lockkeeper") + "(1).\n.SH SEE ALSO\n" +
          bold("lockkeeper") + "(1), " + bold("lockkeeper.toml") + "(5)\n";

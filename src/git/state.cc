@@ -74,6 +74,21 @@ std::string_view operation_name(Operation operation) {
   return "commit";
 }
 
+std::optional<std::string> head_in_files(const std::string& own_git_folder,
+                                         const std::string& common_folder) {
+  auto text = read_file(realm::join_path(own_git_folder, "HEAD"), kPointerBytesMax);
+  constexpr std::string_view kRef = "ref: refs/heads/";
+  if (text && text->starts_with(kRef)) {
+    const std::string name = text->substr(5, text->find_last_not_of("\r\n") - 4);
+    text = read_file(realm::join_path(common_folder, name), kPointerBytesMax);
+  }
+  if (!text || !text->ends_with('\n')) return std::nullopt;
+  text->pop_back();
+  const bool id = (text->size() == 40 || text->size() == 64) &&
+                  text->find_first_not_of("0123456789abcdef") == std::string::npos;
+  return id ? std::optional(std::move(*text)) : std::nullopt;
+}
+
 std::vector<std::string> merge_heads(const std::string& own_git_folder) {
   const auto text = read_file(realm::join_path(own_git_folder, "MERGE_HEAD"), kPointerBytesMax);
   return text ? words_in(*text, "\n") : std::vector<std::string>();

@@ -22,6 +22,10 @@ enum class Operation { kNone, kMerge, kCherryPick, kRevert, kRebase, kAm };
 Operation current_operation(const std::string& own_git_folder);
 std::string_view operation_name(Operation operation);  // "merge", "cherry-pick", …; "commit"
 
+// The commit that HEAD is, read from git's files. nullopt: they do not tell, and git must be asked.
+std::optional<std::string> head_in_files(const std::string& own_git_folder,
+                                         const std::string& common_folder);
+
 // The commits that a merge in progress brings in, in order. Empty: there is none.
 std::vector<std::string> merge_heads(const std::string& own_git_folder);
 

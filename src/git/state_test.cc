@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "git/ref_log.h"
 #include "realm/test_repository.h"
 
 namespace lockkeeper::git {
@@ -79,6 +80,23 @@ TEST_F(GitState, AWorktreeHasItsOwnFolder) {
   EXPECT_FALSE(own_git_folder(repository_.path()));
 }
 
+TEST_F(GitState, HeadIsReadWhereFilesTell) {
+  git("worktree add --detach ../w other");
+  const auto asked = [&](const std::string& in) {
+    const auto reader = Reader::open(repository_.at(in), {.reads_files = false});
+    const std::string answer = reader->ask({"rev-parse", "HEAD"}).value_or("");
+    return std::optional(answer.substr(0, answer.find('\n')));
+  };
+  const std::string common = repository_.at("r/.git");
+  EXPECT_EQ(head_in_files(common, common), asked("r"));
+  EXPECT_EQ(head_in_files(common + "/worktrees/w", common), asked("w"));
+  git("pack-refs --all");
+  EXPECT_EQ(head_in_files(common, common), std::nullopt);
+  git("checkout --orphan fresh");
+  EXPECT_EQ(head_in_files(common, common), std::nullopt);
+  EXPECT_EQ(head_in_files("/nowhere", "/nowhere"), std::nullopt);
+}
+
 TEST_F(GitState, WorktreesAreListed) {
   git("worktree add '../w x' other");
   git("worktree add --detach ../gone");
@@ -97,6 +115,28 @@ TEST_F(GitState, WorktreesAreListed) {
   EXPECT_EQ(found->at(2).branch, "refs/heads/other");
   EXPECT_FALSE(found->at(2).head.empty());
   EXPECT_FALSE(found->at(2).prunable);
+}
+
+TEST(RefLog, EntriesAreReadAndTheRestIsLeftOut) {
+  const std::string a(40, 'a'), b(40, 'b'), zero(40, '0');
+  const auto entries =
+      log_entries(zero + " " + a + " Ann B <a@b> 1768663800 +0100\tWIP on main: 1\n" + "garbage\n" +
+                  a + " " + b + " Ann <a@b> 1768663900 +0000\tOn x: two");
+  ASSERT_EQ(entries.size(), 2U);
+  EXPECT_EQ(entries[0].commit, a);
+  EXPECT_EQ(entries[0].at_s, 1'768'663'800);
+  EXPECT_EQ(entries[0].words, "WIP on main: 1");
+  EXPECT_EQ(entries[1].words, "On x: two");
+}
+
+TEST_F(GitState, TheStashHasALog) {
+  const std::string log = stash_log(repository_.at("r/.git"));
+  EXPECT_THAT(newest_log_entries(log), IsEmpty());
+  repository_.write("r/a", "changed\n");
+  git("stash");
+  const auto entries = newest_log_entries(log);
+  ASSERT_THAT(entries, SizeIs(1));
+  EXPECT_THAT(entries[0].words, testing::StartsWith("WIP on main: "));
 }
 
 }  // namespace

@@ -29,10 +29,9 @@ Result<void> forget_committed(Scene& scene, const git::Reader& reader) {
 // What git has brought in by itself: everything in which the worktree's commit is another now.
 Result<void> record_arrival(Scene& scene, const git::Reader& reader, std::string_view operation,
                             const std::string& before, const std::string& now) {
-  LK_ASSIGN(const auto from, git::commit_named(reader, before));
-  if (!from) return {};
-  LK_ASSIGN(const auto paths, git::between(reader, *from, now));
-  LK_ASSIGN(const auto findings, scene.judge_paths(scene.committed(paths)));
+  const auto paths = git::between(reader, before, now);
+  if (!paths) return {};  // there was nothing before
+  LK_ASSIGN(const auto findings, scene.judge_paths(scene.committed(*paths)));
   scene.tell_replay(operation, findings);
   return {};
 }
@@ -45,7 +44,11 @@ Result<bool> is_fast_forward(const git::Reader& reader) {
 
 Result<void> look_after(Scene& scene, std::string_view hook) {
   LK_ASSIGN(const git::Reader reader, reader_of(scene.repository()));
-  LK_ASSIGN(const auto head, git::commit_named(reader, "HEAD"));
+  const Repository& repository = scene.repository();
+  auto head = git::head_in_files(repository.git_folder, repository.common);
+  if (!head) {
+    LK_ASSIGN(head, git::commit_named(reader, "HEAD"));
+  }
   if (!head) return {};
   const bool commit = hook == "post-commit";
   static_cast<void>(notice_bypass(scene, commit ? 1 : 0));

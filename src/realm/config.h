@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +22,7 @@
 #include "realm/git_settings.h"
 #include "realm/hook_settings.h"
 #include "realm/realm.h"
+#include "realm/rules.h"
 #include "realm/setting.h"
 #include "realm/snapshot_settings.h"
 
@@ -36,42 +36,6 @@ enum class Durability { kFull, kProcess };
 inline constexpr Word<Durability> kDurabilities[] = {
     {Durability::kFull, "full", "survives power loss"},
     {Durability::kProcess, "process", "survives kill -9"}};
-
-// Only `agents` may lock what overlaps `paths`.
-struct ProtectRule {
-  std::vector<key::Resource> paths;
-  std::vector<std::string> agents;  // empty: nobody
-  std::string reason;               // may be empty
-  Origin origin;
-};
-
-// A path or key as the program reads it. In namespaces without globs: a text in which `*` stands
-// for any characters and `?` for one.
-struct PolicyPattern {
-  std::string text;
-  std::optional<key::Resource> resource;  // none: `text` is matched against the whole key
-};
-
-// What some agents may lock; realm/policy.h says how the rules work together.
-struct PolicyRule {
-  std::vector<std::string> agents;  // names, with `*` and `?`; empty: everybody
-  bool lists = false;               // allow or prefixes is there: nothing else may be locked
-  std::vector<PolicyPattern> allow;
-  std::vector<std::string> prefixes;
-  std::vector<PolicyPattern> deny;
-  std::string reason;  // may be empty
-  Origin origin;
-};
-
-// [[layout]]: files in which we see another tool's locks (layout/layout.h).
-struct LayoutSetting {
-  std::string kind;
-  std::string root;  // relative: from the realm's root
-  std::string mode;  // off read both
-  std::map<std::string, std::string> options;
-  Origin origin;
-  bool of_repository = false;  // from the file that comes with the repository, whoever wrote that
-};
 
 struct Settings {
   Setting<std::int64_t> lease_default_ms{3'600'000, {}};    // kNoEnd: none

@@ -9,7 +9,6 @@
 #include <sstream>
 
 #include "base/test_folder.h"
-#include "snapshot/stash_log.h"
 
 namespace lockkeeper::snapshot {
 namespace {
@@ -95,18 +94,6 @@ TEST_F(Restore, ElsewhereNothingIsReplaced) {
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code, Code::kInvalidInput);
   EXPECT_EQ(text("copy"), "x");
-}
-
-TEST(StashLog, EntriesAreReadAndTheRestIsLeftOut) {
-  const std::string a(40, 'a'), b(40, 'b'), zero(40, '0');
-  const auto entries =
-      stash_entries(zero + " " + a + " Ann B <a@b> 1768663800 +0100\tWIP on main: 1\n" +
-                    "garbage\n" + a + " " + b + " Ann <a@b> 1768663900 +0000\tOn x: two");
-  ASSERT_EQ(entries.size(), 2U);
-  EXPECT_EQ(entries[0].commit, a);
-  EXPECT_EQ(entries[0].at_s, 1'768'663'800);
-  EXPECT_EQ(entries[0].words, "WIP on main: 1");
-  EXPECT_EQ(entries[1].words, "On x: two");
 }
 
 }  // namespace

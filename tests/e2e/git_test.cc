@@ -92,7 +92,8 @@ TEST_F(Git, AfterEveryAccidentOfOneAgentTheWorkOfTheOtherIsThere) {
   const Answer status = stage_.finish(stage_.command({"git", "status", "--porcelain"}));
   EXPECT_EQ(status.out, " M a.c\n M src/s.c\n?? new.c\n");
   const Answer report = stage_.as("", {"hook", "report"});
-  EXPECT_THAT(report.out, HasSubstr("a.c: claude-code met another claude-code"));
+  EXPECT_THAT(report.out,
+              HasSubstr("a.c: calls by claude-code while another claude-code was working on it"));
 }
 
 TEST_F(Git, TheCommandThatARefusalNamesWorks) {

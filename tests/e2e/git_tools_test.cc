@@ -1,5 +1,5 @@
 // The commit guard beside the tools that manage a repository's hooks: each as it is, from PATH or
-// from the folder LOCKKEEPER_GIT_TOOLS.
+// from the folders in LOCKKEEPER_GIT_TOOLS. `./dev test --long` installs them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

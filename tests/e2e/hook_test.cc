@@ -155,7 +155,7 @@ TEST_F(HookProcesses, TheReportTellsMeetingsFromChangesOfAPerson) {
   run(batch);
   EXPECT_THAT(run(edit("s2", "a.c", "t")).out, HasSubstr("\"deny\""));
   EXPECT_THAT(stage_.as("", {"hook", "report"}).out,
-              "a.c: edits by claude-code while another claude-code held it: 1 refused\n");
+              "a.c: calls by claude-code while another claude-code was working on it: 1 refused\n");
   run(moment("s1", "SessionEnd"));
   stage_.file("a.c", "of a person");
   run(moment("s2", "Stop"));

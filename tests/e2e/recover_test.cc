@@ -48,13 +48,21 @@ class Recover : public testing::Test {
             {"cwd", at_},
             {"hook_event_name", event}};
   }
-  void hook(const Json& payload) {
+  // Without the guard of the shell hook: what it would refuse is run all the same.
+  void let_everything_pass() {
+    stage_.file("lockkeeper.toml", "[hook]\npolicy = \"warn\"\n");
+    commit("repo");
+  }
+
+  Answer hook(const Json& payload) {
     const std::string file = stage_.path("payload-" + std::to_string(++payloads_));
     std::ofstream(file) << payload.dump();
     Launch launch = stage_.launch("", {"hook", "claude"});
     launch.folder = at_;
     launch.in = file;
-    EXPECT_EQ(stage_.finish(launch).status, 0);
+    const Answer answer = stage_.finish(launch);
+    EXPECT_EQ(answer.status, 0) << answer.all();
+    return answer;
   }
   Json call(const std::string& session, const std::string& tool, const Json& input) const {
     Json json = payload(session, "PreToolUse");
@@ -79,10 +87,10 @@ class Recover : public testing::Test {
     std::ofstream(at(name), std::ios::trunc | std::ios::binary) << text;
     end(session, made);
   }
-  // A shell command of that session, with its hooks; what they answer does not matter.
-  void shell(const std::string& session, const std::string& command) {
+  // A shell command of that session, with its hooks. False: it was refused, and did not run.
+  bool shell(const std::string& session, const std::string& command) {
     const Json made = call(session, "Bash", {{"command", command}});
-    hook(made);
+    if (hook(made).out.contains("\"deny\"")) return false;
     Launch launch = stage_.command({"sh", "-c", command});
     launch.folder = at_;
     for (const char* who : {"GIT_AUTHOR", "GIT_COMMITTER"}) {
@@ -92,6 +100,7 @@ class Recover : public testing::Test {
     const Answer answer = stage_.finish(launch);
     EXPECT_EQ(answer.status, 0) << answer.all();
     end(session, made);
+    return true;
   }
   Answer recover(Words words, int status = 0) {
     words.insert(words.begin(), "recover");
@@ -140,34 +149,56 @@ class Recover : public testing::Test {
   int payloads_ = 0;
 };
 
-class Accident : public Recover,
-                 public testing::WithParamInterface<std::tuple<const char*, bool>> {};
+struct Mishap {
+  const char* command;
+  bool known = true;  // by its words, so that the guard refuses it
+};
+
+class Accident : public Recover, public testing::WithParamInterface<std::tuple<Mishap, bool>> {};
 
 TEST_P(Accident, G2_EveryByteThatAnAgentWroteComesBack) {
-  const auto& [command, worktree] = GetParam();
+  const auto& [mishap, worktree] = GetParam();
+  let_everything_pass();
   if (worktree) in_a_worktree();
   a_works();
-  shell("B", command);
+  EXPECT_TRUE(shell("B", mishap.command));
   comes_back();
 }
 
-constexpr const char* kAccidents[] = {
-    "git reset -q --hard", "git checkout -q -- .",
-    "git clean -qfdx",     "git stash -q -u",
-    "rm -rf src",          "for f in src/*; do sed -i 's/int/long/; s/odd/even/' $f; done",
-    "mv src lib",          "git add -A && git checkout -q -f HEAD",
+TEST_P(Accident, G2_WithTheGuardItIsRefusedOrComesBack) {
+  const auto& [mishap, worktree] = GetParam();
+  if (worktree) in_a_worktree();
+  a_works();
+  EXPECT_EQ(shell("B", mishap.command), !mishap.known);
+  if (mishap.known) {
+    EXPECT_EQ(text("src/a.c"), kTracked);
+    EXPECT_EQ(text("src/new.c"), kNew);
+    EXPECT_EQ(text("src/odd.bin"), kOdd);
+  }
+  comes_back();
+}
+
+constexpr Mishap kMishaps[] = {
+    {"git reset -q --hard"},
+    {"git checkout -q -- ."},
+    {"git clean -qfdx"},
+    {"git stash -q -u"},
+    {"rm -rf src"},
+    {"for f in src/*; do sed -i 's/int/long/; s/odd/even/' $f; done", false},
+    {"mv src lib", false},
+    {"git add -A && git checkout -q -f HEAD"},
 };
 
 std::string accident_name(const testing::TestParamInfo<Accident::ParamType>& info) {
   std::string name;
-  for (const char c : std::string(std::get<0>(info.param))) {
+  for (const char c : std::string(std::get<0>(info.param).command)) {
     if (std::isalnum(static_cast<unsigned char>(c)) != 0) name += c;
   }
   return name + (std::get<1>(info.param) ? "_worktree" : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, Accident,
-                         testing::Combine(testing::ValuesIn(kAccidents), testing::Bool()),
+                         testing::Combine(testing::ValuesIn(kMishaps), testing::Bool()),
                          accident_name);
 
 TEST_F(Recover, G2_WithoutAnyHookOfWhoeverDidIt) {
@@ -197,14 +228,15 @@ TEST_F(Recover, G2_ARemovedWorktreeGivesItsFilesBackElsewhere) {
 }
 
 TEST_F(Recover, G2_AStashIsSaidToBeWhose) {
+  let_everything_pass();
   a_works();
-  shell("B", "git stash -q -u");
+  EXPECT_TRUE(shell("B", "git stash -q -u"));
   const Json json = recover({"--json"}).json();
   ASSERT_EQ(json["stashes"].size(), 1U) << json.dump(1);
   EXPECT_EQ(json["stashes"][0]["written_by"]["session"], "B");
   EXPECT_EQ(json["stashes"][0]["listed"], true);
   EXPECT_THAT(recover({}).out, AllOf(HasSubstr("session B"), HasSubstr("git stash apply")));
-  shell("B", "git stash drop -q");
+  EXPECT_TRUE(shell("B", "git stash drop -q"));
   EXPECT_EQ(recover({"--json"}).json()["stashes"][0]["listed"], false);
 }
 

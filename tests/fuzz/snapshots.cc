@@ -1,10 +1,10 @@
 // What lies in the folder of snapshots, of any bytes, and what git keeps beside it: it is read or
 // passed over, never taken for something else.
 #include "fuzz.h"
+#include "git/ref_log.h"
 #include "snapshot/ignored.h"
 #include "snapshot/packed.h"
 #include "snapshot/record.h"
-#include "snapshot/stash_log.h"
 #include "snapshot/tree.h"
 
 namespace lockkeeper::fuzz {
@@ -84,7 +84,7 @@ void check_git(Input& input) {
   static snapshot::Tree tree(scratch());
   write_file(scratch() + "/.gitignore", text);
   static_cast<void>(snapshot::Ignored(tree, text).ignores(path.empty() ? "a" : path));
-  for (const snapshot::StashEntry& entry : snapshot::stash_entries(text)) {
+  for (const git::LogEntry& entry : git::log_entries(text)) {
     require(entry.commit.size() == 40 || entry.commit.size() == 64, "not a commit");
   }
 }

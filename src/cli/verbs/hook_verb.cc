@@ -230,8 +230,8 @@ std::vector<std::string> meeting_lines(const Meeting& one) {
     if (count(what) > 0) tried.push_back(std::to_string(count(what)) + " " + std::string(what));
   }
   if (!tried.empty()) {
-    lines.push_back("edits by " + shown(one.agent) + " while " + other_text(one) +
-                    " held it: " + join(tried, ", "));
+    lines.push_back("calls by " + shown(one.agent) + " while " + other_text(one) +
+                    " was working on it: " + join(tried, ", "));
   }
   if (count("overwrote") > 0) {
     lines.push_back("changed by " + shown(one.agent) + " over the work of " + other_text(one) +

@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "base/clock.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "service/names.h"
 

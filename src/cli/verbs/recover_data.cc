@@ -4,12 +4,11 @@
 #include <filesystem>
 #include <functional>
 
-#include "base/fd.h"
 #include "base/text.h"
+#include "git/ref_log.h"
 #include "key/path.h"
 #include "realm/resolve.h"
 #include "snapshot/site/realm_keeper.h"
-#include "snapshot/stash_log.h"
 #include "snapshot/tree.h"
 
 namespace lockkeeper::cli {
@@ -19,7 +18,6 @@ using snapshot::Kind;
 using snapshot::Version;
 
 constexpr std::size_t kIdDigitsLeast = 4;
-constexpr std::size_t kStashLogBytes = 4U << 20;
 
 // "src/a.c" and "1f2e3d" of "src/a.c@1f2e3d".
 std::optional<std::pair<std::string, std::string>> split_version(const std::string& word) {
@@ -32,12 +30,10 @@ std::optional<std::pair<std::string, std::string>> split_version(const std::stri
 }
 
 void mark_listed(std::vector<KeptStash>& stashes, const realm::Realm& realm) {
-  const auto log = read_file(realm.common_dir + "/logs/refs/stash", kStashLogBytes);
-  const auto entries = snapshot::stash_entries(log.value_or(""));
+  const auto entries = git::newest_log_entries(git::stash_log(realm.common_dir));
   for (KeptStash& stash : stashes) {
-    stash.listed = std::ranges::any_of(entries, [&](const snapshot::StashEntry& entry) {
-      return entry.commit == stash.version.content;
-    });
+    stash.listed = std::ranges::any_of(
+        entries, [&](const git::LogEntry& entry) { return entry.commit == stash.version.content; });
   }
 }
 

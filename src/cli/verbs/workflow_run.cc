@@ -201,7 +201,8 @@ Result<crew::StartPoint> find_start(Output& out, const realm::Realm& realm,
   }
   LK_ASSIGN(crew::StartPoint start, crew::start_point(realm.root));
   std::erase_if(start.untracked, [&](const std::string& path) {
-    return realm::patterns_name(patterns.copy, path) || realm::patterns_name(patterns.link, path);
+    return realm::matches_ignore_patterns(patterns.copy, path) ||
+           realm::matches_ignore_patterns(patterns.link, path);
   });
   if (!start.untracked.empty()) {
     out.note("agents in worktrees do not see what git does not track: " +

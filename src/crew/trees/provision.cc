@@ -240,9 +240,9 @@ Result<Provided> provide(const std::string& checkout, const std::string& tree,
   Provider provider(std::move(from), std::move(to), checkout, go_on);
   for (const std::string& entry : found) {
     if (!is_valid_utf8(entry)) continue;  // a pattern cannot name it
-    if (realm::patterns_name(patterns.link, entry)) {
+    if (realm::matches_ignore_patterns(patterns.link, entry)) {
       LK_CHECK(provider.link(entry));
-    } else if (realm::patterns_name(patterns.copy, entry)) {
+    } else if (realm::matches_ignore_patterns(patterns.copy, entry)) {
       LK_CHECK(provider.copy(entry));
     }
   }

@@ -17,7 +17,7 @@ inline constexpr std::size_t kCopiedFilesMax = 100'000;
 inline constexpr std::uint64_t kCopiedBytesMax = 4ULL << 30;
 
 struct Patterns {
-  std::vector<std::string> copy;  // realm::patterns_name()
+  std::vector<std::string> copy;  // realm::matches_ignore_patterns()
   std::vector<std::string> link;
 };
 

@@ -1,14 +1,10 @@
 #include "enforce/hook/git_work.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 
-#include "base/fd.h"
 #include "base/parse.h"
 #include "base/text.h"
+#include "git/ref_log.h"
 #include "git/state.h"
 #include "realm/disk_path.h"
 
@@ -18,63 +14,18 @@ namespace {
 using shell::Danger;
 using shell::Kind;
 
-constexpr off_t kLogBytesRead = 64 << 10;  // the end of a log
-constexpr std::size_t kNotedMax = 20;      // of one command
+constexpr std::size_t kNotedMax = 20;  // of one command
 constexpr std::string_view kCommitted = "committed";
 constexpr std::string_view kStashed = "stashed";
-
-// A line of a log of git's: what a name became, and when.
-struct LogEntry {
-  std::string id;
-  std::int64_t at_s = 0;
-  std::string words;  // "commit: fix it"
-};
-
-// "OLD NEW Name <mail> 1700000000 +0000\tcommit: fix it"
-std::optional<LogEntry> log_entry(std::string_view line) {
-  const std::size_t tab = line.find('\t');
-  const std::size_t mail = line.substr(0, tab).rfind("> ");
-  const std::vector<std::string> ids =
-      words_in(line.substr(0, std::min<std::size_t>(line.size(), 140)), " ");
-  if (tab == std::string_view::npos || mail == std::string_view::npos || ids.size() < 2) {
-    return std::nullopt;
-  }
-  const std::vector<std::string> times = words_in(line.substr(mail + 2, tab - mail - 2), " ");
-  const auto at_s = times.empty() ? std::nullopt : number_in<std::int64_t>(times.front());
-  const bool id =
-      ids[1].size() >= 40 && ids[1].find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!at_s || !id) return std::nullopt;
-  return LogEntry{ids[1], *at_s, std::string(line.substr(tab + 1))};
-}
-
-// The last of them, oldest first. Empty: there is no such log.
-std::vector<LogEntry> log_entries(const std::string& file) {
-  const Fd fd(::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  struct stat info{};
-  if (!fd || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
-  const off_t from = std::max<off_t>(0, info.st_size - kLogBytesRead);
-  std::string text(static_cast<std::size_t>(info.st_size - from), '\0');
-  const ssize_t read = ::pread(fd.get(), text.data(), text.size(), from);
-  text.resize(read < 0 ? 0U : static_cast<std::size_t>(read));
-  std::vector<LogEntry> entries;
-  for (const std::string& line : words_in(text, "\n")) {
-    if (auto entry = log_entry(line)) entries.push_back(std::move(*entry));
-  }
-  return entries;
-}
-
-std::string stash_log(const Place& place) {
-  return realm::join_path(place.realm().common_dir, "logs/refs/stash");
-}
 
 void note_entries(const std::string& file, std::int64_t since_s, std::string_view what,
                   core::ReportRequest& report) {
   std::size_t noted = 0;
-  for (const LogEntry& entry : log_entries(file)) {
+  for (const git::LogEntry& entry : git::newest_log_entries(file)) {
     const bool makes = what == kStashed || entry.words.starts_with("commit") ||
                        entry.words.starts_with("cherry-pick") || entry.words.starts_with("revert");
     if (!makes || entry.at_s < since_s || ++noted > kNotedMax) continue;
-    report.notes.push_back({std::string(what), {entry.id}, {}, "command"});
+    report.notes.push_back({std::string(what), {entry.commit}, {}, "command"});
   }
 }
 
@@ -96,7 +47,8 @@ Result<std::map<std::string, core::Owner>> makers(Place& place, std::int64_t now
 using Doomed = std::vector<std::pair<std::string, std::string>>;
 
 Doomed doomed_stashes(Place& place, const Danger& danger) {
-  std::vector<LogEntry> entries = log_entries(stash_log(place));
+  std::vector<git::LogEntry> entries =
+      git::newest_log_entries(git::stash_log(place.realm().common_dir));
   std::ranges::reverse(entries);
   std::vector<std::size_t> numbers;
   for (const std::string& name : danger.names) {
@@ -108,7 +60,7 @@ Doomed doomed_stashes(Place& place, const Danger& danger) {
   Doomed doomed;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const bool meant = danger.whole || std::ranges::find(numbers, i) != numbers.end();
-    if (meant) doomed.emplace_back(entries[i].id, "stash@{" + std::to_string(i) + "}");
+    if (meant) doomed.emplace_back(entries[i].commit, "stash@{" + std::to_string(i) + "}");
   }
   return doomed;
 }
@@ -146,7 +98,7 @@ void note_git_work(Session& session, Place& place, core::ReportRequest& report) 
   }
   const std::int64_t since_s = (now.wall_ms - (now.mono_ms - begun_mono_ms)) / 1000;
   note_entries(realm::join_path(*folder, "logs/HEAD"), since_s, kCommitted, report);
-  note_entries(stash_log(place), since_s, kStashed, report);
+  note_entries(git::stash_log(place.realm().common_dir), since_s, kStashed, report);
 }
 
 bool is_about_history(Kind kind) {

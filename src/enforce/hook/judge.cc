@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "enforce/hook/git_work.h"
 #include "enforce/hook/judge_words.h"
+#include "enforce/hook/keeping.h"
 #include "enforce/hook/others.h"
 #include "enforce/hook/words.h"
 #include "realm/disk_path.h"
@@ -52,6 +53,7 @@ class Judge {
   void keep(const Danger& danger, Others& others, const Area& area, std::vector<Affected> affected);
   static bool is_autostash_on(Others& others);
   Answer verdict(bool unknown, const std::string& unclear);
+  void keep_affected(const Case& one);
   void record(const Case& one, const std::string& what);
   Answer failed(const Error& error);
 
@@ -196,6 +198,14 @@ Result<void> Judge::consider(const Danger& danger) {
   return {};
 }
 
+// A refused agent may find another way.
+void Judge::keep_affected(const Case& one) {
+  if (is_about_history(one.danger->kind)) return;
+  std::vector<std::string> paths;
+  for (const Affected& each : one.affected) paths.push_back(each.path);
+  hook::keep(session_, one.others->place(), paths, snapshot::Why::kDestroyed);
+}
+
 void Judge::record(const Case& one, const std::string& what) {
   Place& place = one.others->place();
   core::ReportRequest request;
@@ -208,6 +218,7 @@ void Judge::record(const Case& one, const std::string& what) {
     if (std::ranges::find(owners, each.owner) == owners.end()) owners.push_back(each.owner);
   }
   static_cast<void>(place.locks().report(request));
+  keep_affected(one);
   if (what != "warned") return;
   for (const core::Owner& owner : owners) {
     service::SendCommand send;

@@ -344,8 +344,8 @@ TEST_F(Commands, ATableThatCannotBeReadRefusesWhatDestroys) {
   write("lockkeeper.toml", "[hook]\non_failure = \"pass\"\n");
   EXPECT_EQ(refused("git stash"), "");
   write("lockkeeper.toml", "[hook]\npolicy = \"perhaps\"\n");
-  EXPECT_THAT(refused("git stash"), HasSubstr("lockkeeper.toml:2"));
-  EXPECT_THAT(refused("make"), HasSubstr("lockkeeper.toml:2")) << "as for every call";
+  EXPECT_THAT(refused("git stash"), HasSubstr("cannot tell"));
+  EXPECT_EQ(refused("make"), "") << "it may be what repairs the settings";
 }
 
 TEST_F(Commands, NothingIsCreatedForThem) {

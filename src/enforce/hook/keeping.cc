@@ -2,17 +2,15 @@
 
 #include <algorithm>
 
-#include "base/fd.h"
 #include "base/text.h"
 #include "enforce/hook/files.h"
+#include "git/ref_log.h"
 #include "snapshot/keeper.h"
-#include "snapshot/stash_log.h"
 
 namespace lockkeeper::enforce::hook {
 namespace {
 
 constexpr std::int64_t kKeepingMsMax = 2'000;  // of one hook: its client waits
-constexpr std::size_t kStashLogBytesMax = 4U << 20;
 
 snapshot::Who who_of(const core::Owner& owner) {
   return {owner.agent, owner.session};
@@ -82,12 +80,10 @@ void keep_stashes(Session& session, Place& place, const service::LookReply& look
   const std::string& common = place.realm().common_dir;
   snapshot::Keeper* const keeper = place.keeper();
   if (keeper == nullptr || common.empty() || look.own.empty()) return;
-  const auto log = read_file(common + "/logs/refs/stash", kStashLogBytesMax);
-  if (!log) return;
   const std::int64_t begun_s = begun_wall_s(session, look);
   // Somebody else's command may have done it.
   const snapshot::Who writer = look.busy.empty() ? who_of(session.owner()) : snapshot::Who{};
-  for (const snapshot::StashEntry& entry : snapshot::stash_entries(*log)) {
+  for (const git::LogEntry& entry : git::newest_log_entries(git::stash_log(common))) {
     if (entry.at_s < begun_s || keeper->knows_stash(entry.commit)) continue;
     place.note_kept(keeper->keep_stash(entry.commit, entry.words, writer, session.now().wall_ms));
   }

@@ -8,11 +8,12 @@ import { existsSync } from "node:fs";
 import { agents } from "../record/agents.mjs";
 import { clients } from "./clients.mjs";
 import { edits } from "./edits.mjs";
+import { gitScenes } from "./git.mjs";
 import { parts } from "./parts.mjs";
 import { program, Stage } from "./stage.mjs";
 import { troubles } from "./troubles.mjs";
 
-const scenes = { ...edits, ...parts, ...troubles };
+const scenes = { ...edits, ...parts, ...troubles, ...gitScenes };
 const asked = process.argv.slice(2);
 
 function usage(why) {
