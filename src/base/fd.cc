@@ -117,7 +117,7 @@ bool fill(int fd, std::string_view content, const Replacing& how) {
   const uid_t uid = how.uid.value_or(static_cast<uid_t>(-1));
   const gid_t gid = how.gid.value_or(static_cast<gid_t>(-1));
   if ((how.uid || how.gid) && ::fchown(fd, uid, gid) != 0) return false;
-  return write_all(fd, content) && ::fsync(fd) == 0;
+  return write_all(fd, content) && (!how.synced || ::fsync(fd) == 0);
 }
 
 }  // namespace
@@ -135,7 +135,7 @@ int replace_durably_at(int folder, const std::string& name, std::string_view con
     ::unlinkat(folder, temporary.c_str(), 0);
     return error;
   }
-  return sync_folder_of(folder, name) ? 0 : errno;
+  return !how.synced || sync_folder_of(folder, name) ? 0 : errno;
 }
 
 Result<void> replace_file_durably(const std::string& path, std::string_view content,

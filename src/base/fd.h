@@ -61,6 +61,8 @@ struct Replacing {
   // REQUIRES if true: nobody else replaces this file at the same time. The temporary file then
   // always has the same name, so that the next replacement removes what a crash left behind.
   bool alone = false;
+  // False for what is made again if a power cut has left nothing of it: no fsync.
+  bool synced = true;
 };
 
 // Replaces the file in one step that survives a crash: temporary beside it, fsync, rename, fsync of
