@@ -1,6 +1,13 @@
 #include "enforce/hook/area.h"
 
+#include <dirent.h>
+#include <glob.h>
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <array>
+#include <deque>
+#include <memory>
 
 #include "base/parse.h"
 #include "git/reader.h"
@@ -14,6 +21,11 @@ namespace {
 using shell::Danger;
 using shell::Kind;
 using Scope = Danger::Scope;
+
+// Of a repository. Its other files can be made again.
+constexpr auto kHistory = std::to_array<std::string_view>(
+    {".git/objects", ".git/refs", ".git/packed-refs", ".git/HEAD", ".git/index", ".git/worktrees"});
+constexpr std::size_t kEntriesMax = 20'000;  // of the folders that are looked through
 
 bool is_wild(std::string_view text) {
   return text.find_first_of("*?") != std::string_view::npos;
@@ -64,15 +76,84 @@ Result<Parted> parted(const std::string& absolute, bool pattern) {
 }
 
 // An empty path is the worktree itself.
-void add_area(std::vector<Area>& areas, Place* place, std::string path, bool pattern) {
+void add_area(std::vector<Area>& areas, Place* place, shell::Path inside) {
+  const std::string& path = inside.text;
   if (!path.empty() && realm::hook_ignores(place->settings(), path + "/")) return;
   auto area = std::ranges::find(areas, place, &Area::place);
   if (area == areas.end()) area = areas.insert(areas.end(), Area{.place = place});
   if (path.empty()) {
     area->all = true;
   } else {
-    area->paths.push_back({std::move(path), pattern});
+    area->paths.push_back(std::move(inside));
   }
+}
+
+bool is_there(const std::string& path) {
+  struct stat info{};
+  return ::lstat(path.c_str(), &info) == 0;
+}
+
+// Is there anything that the shell would put in its place? If not, git sees the pattern itself.
+bool finds_names(const std::string& folder, const std::string& pattern) {
+  std::string whole;
+  for (const char c : folder) {
+    if (std::string_view("*?[\\").find(c) != std::string_view::npos) whole += '\\';
+    whole += c;
+  }
+  glob_t found{};
+  const int status = ::glob((whole + "/" + pattern).c_str(), GLOB_NOSORT, nullptr, &found);
+  ::globfree(&found);
+  return status == 0;
+}
+
+// The repositories and worktrees below a folder, as far as one can look in a moment.
+std::vector<std::string> repositories_below(const std::string& top) {
+  std::vector<std::string> found;
+  std::deque<std::string> folders{top};
+  for (std::size_t seen = 0; !folders.empty() && seen < kEntriesMax; folders.pop_front()) {
+    const std::string folder = folders.front();
+    const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(folder.c_str()), ::closedir);
+    const dirent* entry = nullptr;
+    while (open && seen++ < kEntriesMax && (entry = ::readdir(open.get())) != nullptr) {
+      const std::string name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      if (name == ".git") {
+        if (folder != top) found.push_back(folder);
+      } else if (entry->d_type == DT_DIR) {
+        folders.push_back(realm::join_path(folder, name));
+      }
+    }
+  }
+  return found;
+}
+
+// Worktrees and repositories within the paths: they go with the folder that they are in.
+Result<void> add_contained(Session& session, const std::string& folder, const shell::Path& below,
+                           std::vector<Area>& areas) {
+  std::string top = folder;
+  const bool whole = below.text.empty();
+  if (!whole && !below.pattern) top = realm::join_path(folder, below.text);
+  std::vector<std::string> inside = repositories_below(top);
+  LK_ASSIGN(Place* const place, session.place_at(folder));
+  // A worktree of this repository is found wherever it is.
+  if (place != nullptr && place->realm().in_git &&
+      is_there(place->realm().common_dir + "/worktrees")) {
+    LK_ASSIGN(const git::Reader reader,
+              git::Reader::open(place->worktree(), {.reads_files = false}));
+    LK_ASSIGN(const std::vector<git::Worktree> trees, git::worktrees(reader));
+    for (const git::Worktree& tree : trees) {
+      if (tree.path != top) inside.push_back(tree.path);
+    }
+  }
+  for (const std::string& each : inside) {
+    const auto path = below_root(folder, each);
+    if (!path || path->empty() || (!whole && !shell::is_below(*path, below))) continue;
+    LK_ASSIGN(Place* const other, session.place_at(each));
+    if (other == nullptr || other->worktree() != each) continue;
+    add_area(areas, other, {});
+    std::ranges::find(areas, other, &Area::place)->removed = true;
+  }
+  return {};
 }
 
 // Of a command of git, which never looks behind symlinks.
@@ -84,10 +165,14 @@ Result<std::vector<Area>> git_areas(Session& session, const Danger& danger) {
   if (place == nullptr || !place->realm().in_git || place->realm().bare) return areas;
   const std::optional<std::string> here = below_root(place->worktree(), folder);
   if (!here || !danger.folder.known || danger.scope == Scope::kWorktree) {
-    add_area(areas, place, "", false);
+    if (danger.repositories) LK_CHECK(add_contained(session, place->worktree(), {}, areas));
+    add_area(areas, place, {});
     return areas;
   }
-  if (danger.scope == Scope::kFolder) add_area(areas, place, *here, false);
+  if (danger.scope == Scope::kFolder) {
+    add_area(areas, place, {*here});
+    if (danger.repositories) LK_CHECK(add_contained(session, folder, {}, areas));
+  }
   for (const shell::Path& path : danger.paths) {
     std::string text = *here + "/" + path.text;
     if (path.text.starts_with('/')) {
@@ -97,7 +182,11 @@ Result<std::vector<Area>> git_areas(Session& session, const Danger& danger) {
       text = *inside + "/" + parts.rest;
     }
     const auto clean = clean_path(text);
-    if (clean) add_area(areas, place, *clean, path.pattern);
+    if (!clean) continue;
+    shell::Path inside{*clean, path.pattern, path.by_shell};
+    if (inside.by_shell) inside.by_shell = finds_names(place->worktree(), *clean);
+    if (danger.repositories) LK_CHECK(add_contained(session, place->worktree(), inside, areas));
+    add_area(areas, place, std::move(inside));
   }
   return areas;
 }
@@ -114,19 +203,25 @@ Result<std::vector<Area>> rm_areas(Session& session, const Danger& danger) {
     LK_ASSIGN(const Parted parts, parted(absolute_of(folder, path.text), path.pattern));
     const std::string whole =
         parts.rest.empty() ? parts.folder : realm::join_path(parts.folder, parts.rest);
+    shell::Path below{parts.rest, path.pattern, path.by_shell};
+    LK_CHECK(add_contained(session, parts.folder, below, areas));
     const auto home_below =
         home == nullptr ? std::nullopt : below_root(parts.folder, home->worktree());
     const bool takes_home =
         home_below &&
-        (parts.rest.empty() ||
-         (!home_below->empty() && shell::is_below(*home_below, {parts.rest, path.pattern})));
+        (parts.rest.empty() || (!home_below->empty() && shell::is_below(*home_below, below)));
     if (takes_home) {
-      add_area(areas, home, "", false);
+      add_area(areas, home, {});
       continue;
     }
     LK_ASSIGN(Place* const place, session.place_at(path.pattern ? parts.folder : whole));
     const auto inside = place == nullptr ? std::nullopt : below_root(place->worktree(), whole);
-    if (inside) add_area(areas, place, *inside, path.pattern);
+    if (!inside) continue;
+    below.text = *inside;
+    // Without git's own files nothing is left of what was not committed, or of what was.
+    const bool history = std::ranges::any_of(
+        kHistory, [&](std::string_view name) { return shell::is_below(name, below); });
+    add_area(areas, place, history ? shell::Path{} : std::move(below));
   }
   return areas;
 }
@@ -134,19 +229,21 @@ Result<std::vector<Area>> rm_areas(Session& session, const Danger& danger) {
 // Of `git worktree remove`, which takes a path, or the end of one.
 Result<std::vector<Area>> worktree_areas(Session& session, const Danger& danger) {
   std::vector<Area> areas;
-  if (danger.names.empty()) return areas;
   const std::string folder =
       absolute_of(session.folder(), danger.folder.known ? danger.folder.path : "");
-  LK_ASSIGN(const std::string named, physical(absolute_of(folder, danger.names.front())));
+  const std::string name = danger.names.empty() ? std::string() : danger.names.front();
+  LK_ASSIGN(const std::string named, physical(absolute_of(folder, name)));
   LK_ASSIGN(Place* const here, session.place_at(folder));
   if (here == nullptr || !here->realm().in_git) return areas;
   LK_ASSIGN(const git::Reader reader, git::Reader::open(here->worktree(), {.reads_files = false}));
   LK_ASSIGN(const std::vector<git::Worktree> trees, git::worktrees(reader));
   for (const git::Worktree& tree : trees) {
-    const bool meant = tree.path == named || tree.path.ends_with("/" + danger.names.front());
+    // Any of them, if only the shell knows which; never the main one.
+    const bool meant = name.empty() ? &tree != &trees.front()
+                                    : tree.path == named || tree.path.ends_with("/" + name);
     if (!meant) continue;
     LK_ASSIGN(Place* const place, session.place_at(tree.path));
-    if (place != nullptr) add_area(areas, place, "", false);
+    if (place != nullptr) add_area(areas, place, {});
   }
   return areas;
 }

@@ -14,7 +14,8 @@ namespace {
 using shell::Danger;
 using shell::Kind;
 
-constexpr std::size_t kNotedMax = 20;  // of one command
+constexpr std::size_t kNotedMax = 20;   // of one command
+constexpr std::size_t kLostMax = 1000;  // commits of one branch
 constexpr std::string_view kCommitted = "committed";
 constexpr std::string_view kStashed = "stashed";
 
@@ -65,6 +66,29 @@ Doomed doomed_stashes(Place& place, const Danger& danger) {
   return doomed;
 }
 
+// The refs of the branches that the command names, in whatever way; all, if only the shell knows it.
+Result<std::vector<std::string>> doomed_branches(const git::Reader& git, const Danger& danger) {
+  std::vector<std::string> refs;
+  if (danger.paths_unknown) {
+    LK_ASSIGN(const auto all,
+              git.try_to_ask({"for-each-ref", "--format=%(refname)", "refs/heads"}));
+    return words_in(all.text, "\n");
+  }
+  for (const std::string& name : danger.names) {
+    // Also @{-1} and heads/NAME.
+    for (const std::string& way : {"refs/heads/" + name, name}) {
+      LK_ASSIGN(const auto ref, git.try_to_ask({"rev-parse", "--symbolic-full-name", "--verify",
+                                                "--quiet", "--end-of-options", way}));
+      const std::string text = ref.text.substr(0, ref.text.find('\n'));
+      if (ref.status != 0 || !text.starts_with("refs/heads/")) continue;
+      refs.push_back(text);
+      break;
+    }
+  }
+  return refs;
+}
+
+// Commits that nothing else would have.
 Result<Doomed> doomed_commits(const git::Reader& git, const Danger& danger) {
   Doomed doomed;
   if (danger.kind == Kind::kAmend) {
@@ -72,14 +96,23 @@ Result<Doomed> doomed_commits(const git::Reader& git, const Danger& danger) {
     if (head) doomed.emplace_back(*head, "commit " + head->substr(0, 10));
     return doomed;
   }
-  for (const std::string& name : danger.names) {
-    const bool plain = std::ranges::all_of(
-        name, [](char c) { return is_name_character(c) || c == '/' || c == '+' || c == '#'; });
-    if (!plain) continue;
-    LK_ASSIGN(const auto tip, git::commit_named(git, "refs/heads/" + name));
-    if (!tip) continue;
-    LK_ASSIGN(const auto merged, git.try_to_ask({"merge-base", "--is-ancestor", *tip, "HEAD"}));
-    if (merged.status != 0) doomed.emplace_back(*tip, "branch " + name);
+  LK_ASSIGN(const std::vector<std::string> branches, doomed_branches(git, danger));
+  std::vector<std::string> kept;
+  for (const std::string& branch : branches) kept.push_back("--exclude=" + branch);
+  kept.emplace_back("--glob=refs/*");
+  const std::string start = danger.kept_by.empty() ? "HEAD" : danger.kept_by;
+  LK_ASSIGN(const auto from, git.try_to_ask({"rev-parse", "--verify", "--quiet", "--end-of-options",
+                                             start + "^{commit}"}));
+  if (from.status == 0) kept.push_back(from.text.substr(0, from.text.find('\n')));
+  for (const std::string& branch : branches) {
+    std::vector<std::string> words{"rev-list", "--max-count=" + std::to_string(kLostMax), branch,
+                                   "--not"};
+    words.insert(words.end(), kept.begin(), kept.end());
+    LK_ASSIGN(const auto lost, git.try_to_ask(words));
+    const std::string name = branch.substr(std::string_view("refs/heads/").size());
+    for (std::string& commit : words_in(lost.text, "\n")) {
+      doomed.emplace_back(std::move(commit), "branch " + name);
+    }
   }
   return doomed;
 }
@@ -121,7 +154,8 @@ Result<std::vector<Affected>> affected_history(Others& others, const Danger& dan
   for (const auto& [id, name] : doomed) {
     const auto maker = made.find(id);
     if (maker == made.end() || others.is_mine(maker->second)) continue;
-    affected.push_back({name, maker->second});
+    const Affected one{name, maker->second};
+    if (std::ranges::find(affected, one) == affected.end()) affected.push_back(one);
   }
   return affected;
 }

@@ -48,7 +48,9 @@ class Judge {
   Result<void> consider_in(const Danger& danger, const Area& area);
   Result<Others*> others_in(Place& place);
   Danger without_single_files(Danger danger) const;
-  Danger as_file_or_branch(Danger danger) const;
+  Result<Danger> as_file_or_branch(Danger danger);
+  Result<bool> is_known_file(const Danger& as_file);
+  static bool is_on_it(Others& others, const Danger& danger);
   bool is_folder(const shell::Folder& folder, const std::string& path, bool or_file) const;
   void keep(const Danger& danger, Others& others, const Area& area, std::vector<Affected> affected);
   static bool is_autostash_on(Others& others);
@@ -95,14 +97,41 @@ Danger Judge::without_single_files(Danger danger) const {
   return danger;
 }
 
+// A file that was deleted, and no branch: the index still has it.
+Result<bool> Judge::is_known_file(const Danger& as_file) {
+  LK_ASSIGN(const std::vector<Area> areas, areas_of(session_, as_file));
+  if (areas.size() != 1 || areas.front().paths.size() != 1) return false;
+  LK_ASSIGN(Others* const others, others_in(*areas.front().place));
+  const git::Reader* const git =
+      others != nullptr && others->anybody() ? others->reader() : nullptr;
+  if (git == nullptr) return false;
+  const std::string& path = areas.front().paths.front().text;
+  LK_ASSIGN(const auto known, git->try_to_ask({"ls-files", "-z", "--", path}));
+  if (known.status != 0 || known.text.empty()) return false;
+  LK_ASSIGN(const auto branch, git->try_to_ask({"show-ref", "--verify", "--quiet",
+                                                "refs/heads/" + as_file.maybe_file}));
+  return branch.status != 0;
+}
+
 // `git checkout NAME` restores a file if there is one of that name.
-Danger Judge::as_file_or_branch(Danger danger) const {
-  if (danger.kind != Kind::kMoveHead || danger.maybe_file.empty()) return danger;
-  if (!danger.folder.known || !is_folder(danger.folder, danger.maybe_file, true)) return danger;
-  danger.kind = Kind::kDiscard;
-  danger.scope = Danger::Scope::kPaths;
-  danger.paths = {{danger.maybe_file, false}};
-  return danger;
+Result<Danger> Judge::as_file_or_branch(Danger danger) {
+  const bool either = danger.kind == Kind::kMoveHead || danger.kind == Kind::kDiscard;
+  if (!either || danger.maybe_file.empty() || !danger.folder.known) return danger;
+  Danger file = danger;
+  file.kind = Kind::kDiscard;
+  file.scope = Danger::Scope::kPaths;
+  file.paths = {{danger.maybe_file}};
+  if (is_folder(danger.folder, danger.maybe_file, true)) return file;
+  LK_ASSIGN(const bool known, is_known_file(file));
+  return known ? file : danger;
+}
+
+// `git checkout main` on main changes nothing.
+bool Judge::is_on_it(Others& others, const Danger& danger) {
+  const git::Reader* const git = others.reader();
+  if (danger.kind != Kind::kMoveHead || danger.names.empty() || git == nullptr) return false;
+  const auto head = git->try_to_ask({"symbolic-ref", "--quiet", "HEAD"});
+  return head && head->status == 0 && head->text == "refs/heads/" + danger.names.front() + "\n";
 }
 
 // Git's own names for commands: one question for each, and only where others have something.
@@ -183,12 +212,14 @@ Result<void> Judge::consider_in(const Danger& danger, const Area& area) {
     return {};
   }
   if (danger.if_configured && !is_autostash_on(*others)) return {};
+  if (is_on_it(*others, danger)) return {};
   keep(danger, *others, area, std::move(affected));
   return {};
 }
 
 Result<void> Judge::consider(const Danger& danger) {
-  dangers_.push_back(std::make_unique<Danger>(as_file_or_branch(without_single_files(danger))));
+  LK_ASSIGN(Danger judged, as_file_or_branch(without_single_files(danger)));
+  dangers_.push_back(std::make_unique<Danger>(std::move(judged)));
   const Danger& meant = *dangers_.back();
   const bool about_nothing = meant.scope == Danger::Scope::kPaths && meant.paths.empty() &&
                              meant.kind != Kind::kRemoveWorktree && !is_about_history(meant.kind);
@@ -240,7 +271,11 @@ Answer Judge::verdict(bool unknown, const std::string& unclear) {
   Lines lines;
   for (const Case& one : cases_) {
     record(one, what);
-    lines.add(danger_words(*one.danger, one.affected, one.own, session_.owner()));
+    const std::string& top = one.others->place().worktree();
+    const std::string& here = session_.folder();
+    const bool at_top = here == top || here == top + "/";
+    lines.add(danger_words(*one.danger, one.affected, {one.own, at_top ? std::string() : top},
+                           session_.owner()));
   }
   if (refuses) return {Verdict::kRefuse, lines.text() + "\n" + std::string(kCommandNotRun)};
   if (asks) return {Verdict::kAsk, lines.text()};

@@ -65,7 +65,7 @@ TEST_F(Commands, EachAccidentIsRefusedAndNamesWhoseAndWhatToRunInstead) {
   wrote("s2", "mine.c", "changed by s2");
   const std::pair<const char*, const char*> kAccidents[] = {
       {"git stash", "git stash push -- mine.c"},
-      {"git stash -u", "git stash push -- mine.c"},
+      {"git stash -u", "git stash push -u -- mine.c"},
       {"git stash push -m wip", "git stash push -- mine.c"},
       {"git stash save wip", "git stash push -- mine.c"},
       {"git stash push -- a.c", "git stash push --"},
@@ -157,6 +157,68 @@ TEST_F(Commands, WhatTouchesNothingOfOthersPassesWithoutAWord) {
   EXPECT_THAT(events("refused"), IsEmpty());
 }
 
+TEST_F(Commands, TheCommandToRunInsteadWorksWhereverTheAgentIs) {
+  leave_work();
+  wrote("s2", "mine.c", "changed by s2");
+  json there = command("s2", "git stash");
+  there["cwd"] = at("src");
+  std::string top = at("");
+  while (top.ends_with('/')) top.pop_back();
+  EXPECT_THAT(refusal(there), HasSubstr("git -C " + top + " stash push -- mine.c"));
+  there = command("s2", "rm -rf ../*");
+  there["cwd"] = at("src");
+  EXPECT_THAT(refusal(there), HasSubstr("rm -- " + at("mine.c")));
+  wrote("s2", "src/[id].c", "made by s2");
+  EXPECT_THAT(refused("git add -A"),
+              HasSubstr("git --literal-pathspecs add -- mine.c 'src/[id].c'"));
+}
+
+TEST_F(Commands, AFileOfOnesOwnIsRestoredHoweverItIsNamed) {
+  leave_work();
+  wrote("s2", "mine.c", "changed by s2");
+  EXPECT_EQ(refused("git checkout -f mine.c"), "");
+  std::filesystem::remove(at("mine.c"));
+  EXPECT_EQ(refused("git checkout mine.c"), "") << "the index still has it";
+  EXPECT_EQ(refused("cd src && git checkout ../mine.c"), "");
+  EXPECT_THAT(refused("git checkout -f main2"), HasSubstr("a.c"));
+  std::filesystem::remove(at("a.c"));
+  EXPECT_THAT(refused("git checkout a.c"), HasSubstr("would discard"));
+}
+
+TEST_F(Commands, TheBranchThatOneIsOnIsNoMove) {
+  leave_work();
+  EXPECT_EQ(refused("git checkout main"), "");
+  EXPECT_EQ(refused("git switch main"), "");
+  EXPECT_NE(refused("git checkout --detach main"), "");
+  EXPECT_NE(refused("git checkout -f main"), "");
+}
+
+TEST_F(Commands, TheShellsWildcardsStayInTheirFolder) {
+  wrote("s1", "src/s.c", "changed by s1");
+  over("s1");
+  EXPECT_EQ(refused("rm -rf *.c"), "");
+  EXPECT_EQ(refused("git checkout -- *.c"), "");
+  EXPECT_NE(refused("git checkout -- '*.c'"), "") << "git's go deeper";
+  EXPECT_NE(refused("rm -rf */*.c"), "");
+  EXPECT_NE(refused("rm -rf s*"), "");
+  write("src/deep/d.h", "d");
+  wrote("s1", "src/deep/d.h", "changed by s1");
+  over("s1");
+  EXPECT_NE(refused("git add *.h"), "") << "the shell finds none, so git sees the pattern";
+}
+
+// G1: its lines are in the file, whoever wrote the last one.
+TEST_F(Commands, TheEarlierWriterOfAFileStillHasWorkInIt) {
+  wrote("s1", "a.c", "changed by s1");
+  over("s1");
+  wrote("s2", "a.c", "changed by s1 and s2");
+  EXPECT_THAT(refused("git checkout -- a.c"), HasSubstr("session s1"));
+  EXPECT_THAT(refused("git commit -am all"), AllOf(HasSubstr("session s1"), HasSubstr("FILE")));
+  EXPECT_THAT(refused("git checkout -- a.c", "s1"), HasSubstr("session s2"));
+  git("commit -am all");
+  EXPECT_EQ(refused("git checkout -- a.c"), "");
+}
+
 TEST_F(Commands, ASettingOfGitMakesAPullAStash) {
   leave_work();
   EXPECT_EQ(refused("git pull"), "");
@@ -213,6 +275,39 @@ TEST_F(Commands, RemovingAWorktreeWithWorkInItIsRefused) {
   EXPECT_EQ(refused("git worktree remove ../other"), "") << "git refuses that by itself";
   EXPECT_THAT(refused("rm -rf ../other"), HasSubstr("session s1"));
   EXPECT_EQ(refused("git worktree remove -f ../third"), "");
+  EXPECT_THAT(refused("git worktree remove --force \"$w\""), HasSubstr("session s1"));
+}
+
+TEST_F(Commands, AFolderTakesTheRepositoriesInItAlong) {
+  git("worktree add .trees/one -b one");
+  git("init ../above/nested");
+  const auto wrote_at = [&](const std::string& file) {
+    json made = edit("s1", "x", "w" + std::to_string(++calls_));
+    made["tool_input"]["file_path"] = site_.files.at(file);
+    ASSERT_EQ(refusal(made), "");
+    site_.files.write(file, "changed");
+    run(Client::kClaude, batch("s1", {{made, "ok"}}));
+    over("s1");
+  };
+  wrote_at("repo/.trees/one/a.c");
+  EXPECT_THAT(refused("rm -rf .trees"), HasSubstr("session s1"));
+  EXPECT_THAT(refused("rm -rf .trees/*"), HasSubstr("session s1"));
+  EXPECT_THAT(refused("git clean -ffdx"), HasSubstr("session s1"));
+  EXPECT_THAT(refused("git clean -ffd .trees"), HasSubstr("session s1"));
+  EXPECT_EQ(refused("git clean -fdx"), "") << "git leaves other repositories alone";
+  EXPECT_EQ(refused("rm -rf build"), "");
+  EXPECT_EQ(refused("rm -rf ../above"), "");
+  wrote_at("above/nested/n.c");
+  EXPECT_THAT(refused("rm -rf ../above"), HasSubstr("n.c"));
+  EXPECT_THAT(refused("cd .. && rm -rf abo*"), HasSubstr("n.c"));
+}
+
+TEST_F(Commands, TheRepositoryItselfIsNotRemovedUnderOthers) {
+  EXPECT_EQ(refused("rm -rf .git"), "");
+  leave_work();
+  EXPECT_THAT(refused("rm -rf .git"), HasSubstr("session s1"));
+  EXPECT_NE(refused("rm -rf .git/objects"), "");
+  EXPECT_EQ(refused("rm -rf .git/lockkeeper .git/hooks"), "");
 }
 
 TEST_F(Commands, AFileThatIsBeingEditedIsNotTakenAwayUnderItsEditor) {
@@ -306,6 +401,27 @@ TEST_F(Commands, AnUnmergedBranchOfAnotherIsNotDeleted) {
   EXPECT_EQ(refused("git branch -D main2"), "");
   git("merge theirs");
   EXPECT_EQ(refused("git branch -D theirs"), "");
+}
+
+TEST_F(Commands, ABranchWithACommitOfAnotherIsNotLostInAnyWay) {
+  git("checkout -b theirs");
+  wrote("s1", "a.c", "changed by s1");
+  ran("s1", "commit -m work a.c");
+  over("s1");
+  git("commit --allow-empty -m on-top");
+  git("checkout main");
+  for (const char* const way :
+       {"git branch -D theirs", "git branch -D @{-1}", "git branch -D \"$b\"",
+        "git branch --list 't*' | xargs git branch -D", "git branch -f theirs main",
+        "git checkout -B theirs", "git switch -C theirs main2", "git branch -M main2 theirs"}) {
+    EXPECT_THAT(refused(way), AllOf(HasSubstr("session s1"), HasSubstr("branch theirs"))) << way;
+    EXPECT_EQ(refused(way, "s1"), "") << way;
+  }
+  EXPECT_EQ(refused("git branch -f theirs theirs"), "");
+  EXPECT_EQ(refused("git checkout -B other"), "");
+  git("branch copy theirs");
+  EXPECT_EQ(refused("git branch -D theirs"), "") << "another branch has it";
+  EXPECT_THAT(refused("git branch -D theirs copy"), HasSubstr("branch theirs"));
 }
 
 TEST_F(Commands, TheStashOfAnotherIsNotDropped) {

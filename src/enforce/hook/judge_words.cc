@@ -39,7 +39,7 @@ std::string would_do(const Danger& danger) {
     case Kind::kRemoveWorktree:
       return "would delete a worktree with work that is not committed yet";
     case Kind::kDeleteBranch:
-      return "would delete a branch that is not merged";
+      return "would leave commits without a branch";
     case Kind::kRemove:
       return "would delete what is not committed yet, or is being edited";
   }
@@ -47,29 +47,43 @@ std::string would_do(const Danger& danger) {
 }
 
 // The words that name only the asker's files; "FILE…" if it has none that are known.
-std::string own_words(const std::vector<std::string>& own) {
+std::string own_words(const std::vector<std::string>& own, const std::string& before) {
   if (own.empty() || own.size() > kOwnTold) return "FILE…";
   std::vector<std::string> quoted;
-  for (const std::string& path : own) quoted.push_back(shell_quote(path));
+  for (const std::string& path : own) quoted.push_back(shell_quote(before + path));
   return join(quoted, " ");
 }
 
-// Without a word that may be an option to somebody else. From the top of the worktree.
-std::string instead(const Danger& danger, const std::vector<std::string>& own) {
-  const std::string files = own_words(own);
+// "git stash push -- a.c", from wherever the asker is. Git takes wildcards and a ':' in front for
+// more than a name.
+std::string git_words(std::string_view verb, const OwnFiles& own) {
+  const bool known = !own.paths.empty() && own.paths.size() <= kOwnTold;
+  const bool wild =
+      known && std::ranges::any_of(own.paths, [](const std::string& path) {
+        return path.starts_with(':') || path.find_first_of("*?[\\") != std::string::npos;
+      });
+  const std::string there = known && !own.top.empty() ? " -C " + shell_quote(own.top) : "";
+  return "git" + there + (wild ? " --literal-pathspecs " : " ") + std::string(verb) + " -- " +
+         own_words(own.paths, "");
+}
+
+// Without a word that may be an option to somebody else.
+std::string instead(const Danger& danger, const OwnFiles& own) {
   switch (danger.kind) {
     case Kind::kStash:
-      return "To put away only your own changes: git stash push -- " + files;
+      return "To put away only your own changes: " +
+             git_words(danger.untracked ? "stash push -u" : "stash push", own);
     case Kind::kDiscard:
-      return "To discard only your own changes: git restore -- " + files;
+      return "To discard only your own changes: " + git_words("restore", own);
     case Kind::kClean:
-      return "Delete only your own files: git clean -f -- " + files;
+      return "Delete only your own files: " + git_words("clean -f", own);
     case Kind::kStage:
-      return "To add only your own files: git add -- " + files;
+      return "To add only your own files: " + git_words("add", own);
     case Kind::kCommitAll:
-      return "To commit only your own files: git commit -m MESSAGE -- " + files;
+      return "To commit only your own files: " + git_words("commit -m MESSAGE", own);
     case Kind::kRemove:
-      return "Delete only your own files: rm -- " + files;
+      return "Delete only your own files: rm -- " +
+             own_words(own.paths, own.top.empty() ? "" : own.top + "/");
     case Kind::kMoveHead:
     case Kind::kNewBranch:
       return "To work on another branch, take a worktree of your own: git worktree add ../NAME "
@@ -115,7 +129,7 @@ std::string whose(const std::vector<Affected>& affected, const core::Owner& aske
 }  // namespace
 
 std::string danger_words(const Danger& danger, const std::vector<Affected>& affected,
-                         const std::vector<std::string>& own, const core::Owner& asker) {
+                         const OwnFiles& own, const core::Owner& asker) {
   return "lockkeeper: " + quote(danger.typed, shell::kTypedBytesMax) + " " + would_do(danger) +
          " " + whose(affected, asker) + ". " + instead(danger, own);
 }

@@ -15,9 +15,14 @@ inline constexpr std::string_view kCommandNotRun =
 inline constexpr std::string_view kCommandWarned =
     "lockkeeper: this call was let through, because the policy is \"warn\"; the others are told";
 
-// Whose work, which files, and the command that leaves it alone. `own`: what the asker has changed.
+// What the asker has changed itself.
+struct OwnFiles {
+  std::vector<std::string> paths;  // from the worktree's top
+  std::string top;                 // empty: the asker is there
+};
+// Whose work, which files, and the command that leaves it alone.
 std::string danger_words(const shell::Danger& danger, const std::vector<Affected>& affected,
-                         const std::vector<std::string>& own, const core::Owner& asker);
+                         const OwnFiles& own, const core::Owner& asker);
 std::string new_branch_words(const std::vector<Affected>& affected, const core::Owner& asker);
 // A part of the call could not be read, or names files that only the shell knows.
 std::string cannot_tell_words(const std::string& why);

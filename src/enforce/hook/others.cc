@@ -46,10 +46,14 @@ Result<void> Others::look() {
     // Nobody knows whose it is: it may be the asker's own.
     if (trace.owner.agent.empty()) continue;
     const std::string& path = trace.change.path;
-    if (is_mine(trace.owner)) {
+    // What the last one wrote still contains what others wrote before.
+    const auto theirs = [&](const core::Owner& owner) { return !is_mine(owner); };
+    const auto before = std::ranges::find_if(trace.earlier, theirs);
+    const bool mine = is_mine(trace.owner);
+    if (mine && before == trace.earlier.end()) {
       own_.insert(path);
     } else if (!realm::hook_ignores(place_.settings(), path)) {
-      traces_.push_back({path, trace.owner});
+      traces_.push_back({path, mine ? *before : trace.owner});
     }
   }
   service::ListCommand all;
@@ -162,7 +166,9 @@ void Others::add_held(const Danger& danger, const Area& area, Touched& to) {
   }
 }
 
-std::vector<Affected> Others::affected(const Danger& danger, const Area& area) {
+std::vector<Affected> Others::affected(const Danger& asked, const Area& area) {
+  Danger danger = asked;
+  if (area.removed) danger.tracked = danger.untracked = danger.ignored = true;
   ask_git(area);
   Touched touched;
   const auto add = [&](const std::vector<Affected>& from, bool claimed) {

@@ -23,7 +23,8 @@ enum class Kind {
   kStash,           // puts changes away
   kDropStash,       // `names`: entries of the stash; none: the newest, or all with `whole`
   kDiscard,         // replaces files by what git has: reset --hard, restore, checkout -- FILE
-  kMoveHead,        // checkout BRANCH, switch BRANCH: changes files, and HEAD under everybody
+  kMoveHead,        // checkout BRANCH, switch BRANCH: changes files, and HEAD under everybody.
+                    // `names`: where to, if that is known
   kNewBranch,       // checkout -b, switch -c: no file changes, but HEAD has another name
   kClean,           // removes files that git does not know
   kStage,           // add -A: takes changes into the index, whoever made them
@@ -31,7 +32,7 @@ enum class Kind {
   kAmend,           // replaces the last commit
   kAutostash,       // pull, rebase, merge: puts changes away and brings them back
   kRemoveWorktree,  // `names`: its path, or the last part of it
-  kDeleteBranch,    // `names`: the branches
+  kDeleteBranch,    // or puts it elsewhere. `names`: the branches
   kRemove,          // rm -r, git rm -r
 };
 
@@ -45,8 +46,9 @@ struct Folder {
 Folder folder_below(const Folder& from, std::string_view path);
 
 struct Path {
-  std::string text;      // relative to the folder, or absolute
-  bool pattern = false;  // `*` stands for anything, also for '/'; `?` for one character
+  std::string text;       // relative to the folder, or absolute
+  bool pattern = false;   // `*` stands for anything, also for '/'; `?` for one character
+  bool by_shell = false;  // the shell looks for names: there `*` stands for nothing with a '/'
 };
 
 struct Danger {
@@ -60,8 +62,10 @@ struct Danger {
   Scope scope = Scope::kWorktree;
   std::vector<Path> paths = {};
   std::vector<std::string> names = {};
-  // kMoveHead: git takes this word for a branch or for a file, whichever it is. Empty: a branch.
+  // kMoveHead, kDiscard: git takes this word for a branch or for a file, whichever it is. Empty: a
+  // branch.
   std::string maybe_file = {};
+  std::string kept_by = {};  // kDeleteBranch: what will have its commits besides, if it has them
   // Which files it touches: those that git knows, those that it does not know, and of these also
   // the ignored ones.
   bool tracked = true;
@@ -69,7 +73,9 @@ struct Danger {
   bool ignored = false;
   bool whole = false;          // kDropStash: all entries
   bool if_configured = false;  // kAutostash: only where git's settings say so
-  // kRemove: a path of it is known to the shell alone. It may well be outside the repository.
+  bool repositories = false;   // kClean: also those that lie in the worktree
+  // A path or name of it is known to the shell alone. That of kRemove may well be outside the
+  // repository.
   bool paths_unknown = false;
   std::string typed = {};  // the command, as it was typed; bounded
 };

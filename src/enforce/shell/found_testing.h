@@ -52,8 +52,12 @@ inline std::string summary(const Danger& danger) {
   if (danger.scope == Danger::Scope::kFolder) text += " .";
   if (danger.scope == Danger::Scope::kWorktree) text += " /";
   for (const Path& path : danger.paths) text += (path.pattern ? " ~" : " ") + path.text;
-  for (const std::string& name : danger.names) text += " =" + name;
+  for (const std::string& name : danger.names) {
+    if (name != danger.maybe_file) text += " =" + name;
+  }
   if (!danger.maybe_file.empty()) text += " (" + danger.maybe_file + ")";
+  if (!danger.kept_by.empty()) text += " <" + danger.kept_by;
+  if (danger.repositories) text += " +repositories";
   if (danger.untracked) text += " +new";
   if (danger.ignored) text += " +ignored";
   if (danger.whole) text += " all";

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <map>
 #include <utility>
 
 #include "base/text.h"
@@ -13,126 +14,44 @@ namespace {
 using Scope = Danger::Scope;
 
 // Subcommands that are known to do none of what is looked for. Others may be aliases.
-constexpr auto kHarmless = std::to_array<std::string_view>({"am",
-                                                            "annotate",
-                                                            "apply",
-                                                            "archive",
-                                                            "bisect",
-                                                            "blame",
-                                                            "bundle",
-                                                            "cat-file",
-                                                            "check-attr",
-                                                            "check-ignore",
-                                                            "check-ref-format",
-                                                            "cherry",
-                                                            "cherry-pick",
-                                                            "clone",
-                                                            "column",
-                                                            "commit-graph",
-                                                            "commit-tree",
-                                                            "config",
-                                                            "count-objects",
-                                                            "credential",
-                                                            "describe",
-                                                            "diff",
-                                                            "diff-files",
-                                                            "diff-index",
-                                                            "diff-tree",
-                                                            "difftool",
-                                                            "fast-export",
-                                                            "fast-import",
-                                                            "fetch",
-                                                            "fetch-pack",
-                                                            "filter-branch",
-                                                            "fmt-merge-msg",
-                                                            "for-each-ref",
-                                                            "for-each-repo",
-                                                            "format-patch",
-                                                            "fsck",
-                                                            "gc",
-                                                            "grep",
-                                                            "gui",
-                                                            "hash-object",
-                                                            "help",
-                                                            "hook",
-                                                            "index-pack",
-                                                            "init",
-                                                            "instaweb",
-                                                            "interpret-trailers",
-                                                            "lfs",
-                                                            "log",
-                                                            "ls-files",
-                                                            "ls-remote",
-                                                            "ls-tree",
-                                                            "mailinfo",
-                                                            "maintenance",
-                                                            "merge-base",
-                                                            "merge-file",
-                                                            "merge-index",
-                                                            "merge-tree",
-                                                            "mergetool",
-                                                            "mktag",
-                                                            "mktree",
-                                                            "multi-pack-index",
-                                                            "mv",
-                                                            "name-rev",
-                                                            "notes",
-                                                            "pack-objects",
-                                                            "pack-refs",
-                                                            "patch-id",
-                                                            "prune",
-                                                            "push",
-                                                            "range-diff",
-                                                            "read-tree",
-                                                            "reflog",
-                                                            "refs",
-                                                            "remote",
-                                                            "repack",
-                                                            "replace",
-                                                            "replay",
-                                                            "request-pull",
-                                                            "rerere",
-                                                            "rev-list",
-                                                            "rev-parse",
-                                                            "revert",
-                                                            "send-email",
-                                                            "shortlog",
-                                                            "show",
-                                                            "show-branch",
-                                                            "show-index",
-                                                            "show-ref",
-                                                            "sparse-checkout",
-                                                            "status",
-                                                            "stripspace",
-                                                            "submodule",
-                                                            "subtree",
-                                                            "symbolic-ref",
-                                                            "tag",
-                                                            "unpack-objects",
-                                                            "update-index",
-                                                            "update-ref",
-                                                            "update-server-info",
-                                                            "var",
-                                                            "verify-commit",
-                                                            "verify-pack",
-                                                            "verify-tag",
-                                                            "version",
-                                                            "whatchanged",
-                                                            "write-tree"});
+constexpr std::string_view kHarmless =
+    " am annotate apply archive bisect blame bundle cat-file check-attr check-ignore "
+    "check-ref-format cherry cherry-pick clone column commit-graph commit-tree config "
+    "count-objects credential describe diff diff-files diff-index diff-tree difftool "
+    "fast-export fast-import fetch fetch-pack filter-branch fmt-merge-msg for-each-ref "
+    "for-each-repo format-patch fsck gc grep gui hash-object help hook index-pack init "
+    "instaweb interpret-trailers lfs log ls-files ls-remote ls-tree mailinfo maintenance "
+    "merge-base merge-file merge-index merge-tree mergetool mktag mktree multi-pack-index mv "
+    "name-rev notes pack-objects pack-refs patch-id prune push range-diff read-tree reflog "
+    "refs remote repack replace replay request-pull rerere rev-list rev-parse revert "
+    "send-email shortlog show show-branch show-index show-ref sparse-checkout status "
+    "stripspace submodule subtree symbolic-ref tag unpack-objects update-index update-ref "
+    "update-server-info var verify-commit verify-pack verify-tag version whatchanged "
+    "write-tree ";
 
 // The options and words of a subcommand.
 class GitWords {
  public:
-  // `valued`: letters of options that take a value. `longs`: long ones that take the next word.
+  // `valued`: letters of options that take a value; after a blank, of those whose value is never
+  // the next word. `longs`: long ones that take the next word.
   GitWords(std::span<const Word> words, std::string_view valued,
            std::initializer_list<std::string_view> longs);
 
+  std::ptrdiff_t count(char letter) const { return std::ranges::count(letters_, letter); }
   bool has(char letter) const { return letters_.find(letter) != std::string::npos; }
   // Git takes abbreviations.
   bool has(std::string_view name) const {
     return std::ranges::any_of(longs_, [&](const std::string& given) {
-      return given == name || (given.size() >= 5 && name.starts_with(given));
+      return given == name || (given.size() >= 4 && name.starts_with(given));
     });
+  }
+  // Of a letter of `valued`, and of a long option that takes the next word. Null: it has none.
+  const Word* value_of(char letter) const {
+    const auto found = values_.find(letter);
+    return found == values_.end() ? nullptr : &found->second;
+  }
+  bool asks_for_help() const {
+    return std::ranges::find(longs_, "--help") != longs_.end() || letters_ == "h";
   }
   bool has(char letter, std::string_view name) const { return has(letter) || has(name); }
 
@@ -149,6 +68,7 @@ class GitWords {
   void letters(std::span<const Word> words, std::size_t& at, std::string_view valued);
 
   std::string letters_;
+  std::map<char, Word> values_;  // long options by their letter: only --force-create has one
   std::vector<std::string> longs_;
   Words words_;
   std::size_t dashes_ = std::string::npos;
@@ -164,7 +84,12 @@ GitWords::GitWords(std::span<const Word> words, std::string_view valued,
       dashes_ = words_.size();
     } else if (text.starts_with("--")) {
       longs_.push_back(text.substr(0, text.find('=')));
-      if (std::ranges::find(longs, std::string_view(text)) != longs.end()) ++at;
+      const std::size_t equals = text.find('=');
+      const bool next = std::ranges::find(longs, std::string_view(text)) != longs.end();
+      if (next) ++at;
+      if (longs_.back() != "--force-create") continue;
+      if (next && at < words.size()) values_['C'] = words[at];
+      if (equals != std::string::npos) values_['C'] = {.text = text.substr(equals + 1)};
     } else {
       letters(words, at, valued);
     }
@@ -172,11 +97,16 @@ GitWords::GitWords(std::span<const Word> words, std::string_view valued,
 }
 
 void GitWords::letters(std::span<const Word> words, std::size_t& at, std::string_view valued) {
-  const std::string& text = words[at].text;
+  const std::string text = words[at].text;
   for (std::size_t i = 1; i < text.size(); ++i) {
     letters_ += text[i];
-    if (valued.find(text[i]) == std::string_view::npos) continue;
-    if (i + 1 == text.size()) ++at;
+    const std::size_t found = valued.find(text[i]);
+    if (found == std::string_view::npos) continue;
+    const bool next = i + 1 == text.size() && found < valued.find(' ');
+    Word value = words[at];
+    value.text.erase(0, i + 1);
+    if (next && ++at < words.size()) value = words[at];
+    values_[text[i]] = std::move(value);
     return;
   }
 }
@@ -234,6 +164,9 @@ class GitJudging {
   void bring_in(std::span<const Word> words, bool rebases);
   void worktree(std::span<const Word> words);
   void branch(std::span<const Word> words);
+  void replace_branch(const Word* name, std::span<const Word> start);
+  void lose_branches(std::span<const Word> names, std::string kept_by);
+  static std::string start_of(const Word& word);
   void remove(std::span<const Word> words);
   void alias(std::span<const Word> words);
   void unknown_verb() { reading_.unclear("what git is to do is known to the shell alone"); }
@@ -243,7 +176,21 @@ class GitJudging {
     one.typed = typed_;
     return one;
   }
-  void found(Danger one) { add_danger(reading_, std::move(one)); }
+  // Where one is already, HEAD does not move.
+  Danger move_to(const Word& word, bool detaches) const {
+    Danger one = danger(Kind::kMoveHead);
+    if (word.known && !detaches) one.names = {word.text};
+    return one;
+  }
+  GitWords read(std::span<const Word> words, std::string_view valued,
+                std::initializer_list<std::string_view> longs) {
+    GitWords git(words, valued, longs);
+    helps_ = helps_ || git.asks_for_help();
+    return git;
+  }
+  void found(Danger one) {
+    if (!helps_) add_danger(reading_, std::move(one));
+  }
   void found_paths(Danger one, std::span<const Word> words, bool from_file) {
     add_paths(one, words);
     if (from_file) one.scope = Scope::kWorktree;
@@ -258,6 +205,7 @@ class GitJudging {
   bool other_tree_ = false;  // --work-tree: paths are relative to somewhere else
   bool autostash_ = false;   // by -c
   bool clean_unforced_ = false;
+  bool helps_ = false;  // it only shows how it is used
 };
 
 void GitJudging::setting(std::string_view text) {
@@ -307,7 +255,8 @@ void GitJudging::stash(std::span<const Word> words) {
   const bool pushes = verb == "push" || verb == "save";
   // `git stash -u` is `git stash push -u`; other words are subcommands.
   if (!pushes && !verb.empty() && !verb.starts_with('-')) return;
-  const GitWords git(pushes ? words.subspan(1) : words, "m", {"--message", "--pathspec-from-file"});
+  const GitWords git =
+      read(pushes ? words.subspan(1) : words, "m", {"--message", "--pathspec-from-file"});
   if (git.has('S', "--staged")) return;
   Danger one = danger(Kind::kStash);
   one.untracked = git.has('u', "--include-untracked") || git.has('a', "--all");
@@ -319,22 +268,35 @@ void GitJudging::stash(std::span<const Word> words) {
 }
 
 void GitJudging::reset(std::span<const Word> words) {
-  const GitWords git(words, "", {"--pathspec-from-file"});
-  if (git.has("--hard") || git.has("--merge") || git.has("--keep")) found(danger(Kind::kDiscard));
+  const GitWords git = read(words, "", {"--pathspec-from-file"});
+  if (git.has("--hard") || git.has("--merge") || git.has("--keep")) {
+    return found(danger(Kind::kDiscard));
+  }
+  const bool unknown = std::ranges::any_of(git.before_dashes(), &Word::is_anything);
+  if (unknown && !helps_) reading_.unclear("an option of git is known to the shell alone");
 }
 
 void GitJudging::checkout(std::span<const Word> words) {
-  const GitWords git(words, "bB", {"--orphan", "--conflict", "--pathspec-from-file"});
-  if (git.has('f', "--force") && !git.has_dashes()) return found(danger(Kind::kDiscard));
+  const GitWords git = read(words, "bB", {"--orphan", "--conflict", "--pathspec-from-file"});
   const bool from_file = git.has("--pathspec-from-file");
   if (git.has_dashes() || from_file) {
     // `checkout BRANCH --` names no file.
     const bool files = from_file || !git.after_dashes().empty();
     if (files) return found_paths(danger(Kind::kDiscard), git.after_dashes(), from_file);
+    if (git.has('f', "--force")) return found(danger(Kind::kDiscard));
     if (git.before_dashes().empty() || is_head(git.before_dashes().front())) return;
-    return found(danger(Kind::kMoveHead));
+    return found(move_to(git.before_dashes().front(), false));
   }
-  if (git.has('b') || git.has('B') || git.has("--orphan")) {
+  const bool names_branch = git.has('b') || git.has('B') || git.has("--orphan");
+  if (git.has('B')) replace_branch(git.value_of('B'), git.all());
+  if (git.has('f', "--force") && git.all().size() < 2) {
+    Danger one = danger(Kind::kDiscard);
+    const bool file = !git.all().empty() && git.all().front().known && !names_branch;
+    if (file && looks_like_path(git.all().front())) return found_paths(one, git.all(), false);
+    if (file && !is_head(git.all().front())) one.maybe_file = git.all().front().text;
+    return found(std::move(one));
+  }
+  if (names_branch) {
     const bool here = git.all().empty() || is_head(git.all().front());
     return found(danger(here ? Kind::kNewBranch : Kind::kMoveHead));
   }
@@ -354,19 +316,21 @@ void GitJudging::checkout_words(const GitWords& git) {
     return found_paths(danger(Kind::kDiscard), words.subspan(source ? 1U : 0U), false);
   }
   if (is_head(words.front()) && !git.has('d', "--detach")) return;
-  Danger one = danger(Kind::kMoveHead);
-  if (words.front().known) one.maybe_file = words.front().text;
+  const bool detaches = git.has('d', "--detach");
+  Danger one = move_to(words.front(), detaches);
+  if (words.front().known && !detaches) one.maybe_file = words.front().text;
   found(std::move(one));
 }
 
 void GitJudging::restore(std::span<const Word> words) {
-  const GitWords git(words, "s", {"--source", "--conflict", "--pathspec-from-file"});
+  const GitWords git = read(words, "s", {"--source", "--conflict", "--pathspec-from-file"});
   if (git.has('S', "--staged") && !git.has('W', "--worktree")) return;
   found_paths(danger(Kind::kDiscard), git.all(), git.has("--pathspec-from-file"));
 }
 
 void GitJudging::switch_to(std::span<const Word> words) {
-  const GitWords git(words, "cC", {"--create", "--force-create", "--orphan", "--conflict"});
+  const GitWords git = read(words, "cC", {"--create", "--force-create", "--orphan", "--conflict"});
+  if (git.has('C', "--force-create")) replace_branch(git.value_of('C'), git.all());
   if (git.has("--discard-changes") || git.has('f', "--force")) {
     return found(danger(Kind::kDiscard));
   }
@@ -376,16 +340,18 @@ void GitJudging::switch_to(std::span<const Word> words) {
     const bool here = git.all().empty() || is_head(git.all().front());
     return found(danger(here ? Kind::kNewBranch : Kind::kMoveHead));
   }
-  if (!git.all().empty()) found(danger(Kind::kMoveHead));
+  if (git.all().empty()) return;
+  found(move_to(git.all().front(), git.has('d', "--detach")));
 }
 
 void GitJudging::clean(std::span<const Word> words) {
-  const GitWords git(words, "e", {"--exclude"});
+  const GitWords git = read(words, "e", {"--exclude"});
   if (git.has('n', "--dry-run") || git.has('i', "--interactive")) return;
   if (!git.has('f', "--force") && !clean_unforced_) return;
   Danger one = danger(Kind::kClean);
   one.tracked = false;
   one.untracked = !git.has('X');
+  one.repositories = git.count('f') > 1;
   one.ignored = git.has('x') || git.has('X');
   if (git.all().empty()) {
     one.scope = Scope::kFolder;
@@ -395,7 +361,7 @@ void GitJudging::clean(std::span<const Word> words) {
 }
 
 void GitJudging::add(std::span<const Word> words) {
-  const GitWords git(words, "", {"--chmod", "--pathspec-from-file"});
+  const GitWords git = read(words, "", {"--chmod", "--pathspec-from-file"});
   const bool looks = git.has('n', "--dry-run") || git.has("--refresh");
   const bool by_hand = git.has('p', "--patch") || git.has('i', "--interactive") ||
                        git.has('e', "--edit") || git.has('N', "--intent-to-add");
@@ -409,8 +375,8 @@ void GitJudging::add(std::span<const Word> words) {
 }
 
 void GitJudging::commit(std::span<const Word> words) {
-  const GitWords git(
-      words, "mFCct",
+  const GitWords git = read(
+      words, "mFCct uS",
       {"--message", "--file", "--author", "--date", "--template", "--cleanup", "--fixup",
        "--squash", "--trailer", "--reuse-message", "--reedit-message", "--pathspec-from-file"});
   if (git.has("--dry-run") || git.has("--short") || git.has("--porcelain")) return;
@@ -421,9 +387,9 @@ void GitJudging::commit(std::span<const Word> words) {
 }
 
 void GitJudging::bring_in(std::span<const Word> words, bool rebases) {
-  const GitWords git(words, rebases ? "sXxC" : "sXmF",
-                     {"--onto", "--strategy", "--strategy-option", "--exec", "--message", "--file",
-                      "--into-name", "--depth"});
+  const GitWords git = read(words, rebases ? "sXxC" : "sXmF",
+                            {"--onto", "--strategy", "--strategy-option", "--exec", "--message",
+                             "--file", "--into-name", "--depth"});
   for (const std::string_view midway :
        {"--abort", "--continue", "--skip", "--quit", "--edit-todo", "--show-current-patch"}) {
     if (git.has(midway)) return;
@@ -436,7 +402,7 @@ void GitJudging::bring_in(std::span<const Word> words, bool rebases) {
 
 void GitJudging::worktree(std::span<const Word> words) {
   if (words.empty() || words.front().text != "remove") return;
-  const GitWords git(words.subspan(1), "", {});
+  const GitWords git = read(words.subspan(1), "", {});
   if (!git.has('f', "--force") || git.all().empty()) return;
   Danger one = danger(Kind::kRemoveWorktree);
   one.untracked = one.ignored = true;
@@ -449,19 +415,42 @@ void GitJudging::worktree(std::span<const Word> words) {
 }
 
 void GitJudging::branch(std::span<const Word> words) {
-  const GitWords git(words, "u", {"--set-upstream-to", "--sort", "--format", "--contains"});
-  const bool deletes = git.has('D') || (git.has('d', "--delete") && git.has('f', "--force"));
-  if (!deletes || git.has('r', "--remotes")) return;
+  const GitWords git = read(words, "u", {"--set-upstream-to", "--sort", "--format", "--contains"});
+  const bool forced = git.has('f', "--force");
+  if (git.has('r', "--remotes")) return;
+  if (git.has('D') || (git.has('d', "--delete") && forced)) return lose_branches(git.all(), {});
+  // `branch -M OLD NEW` writes over NEW; with one name, over that one.
+  const bool renames = git.has('M') || git.has('C') ||
+                       (forced && (git.has('m', "--move") || git.has('c', "--copy")));
+  if (renames && !git.all().empty()) {
+    const std::span<const Word> old = git.all().first(git.all().size() - 1);
+    return lose_branches(git.all().last(1), old.empty() ? std::string() : start_of(old.front()));
+  }
+  if (forced && !git.all().empty()) replace_branch(&git.all().front(), git.all().subspan(1));
+}
+
+std::string GitJudging::start_of(const Word& word) {
+  return word.known ? word.text : std::string();
+}
+
+// The branch begins again somewhere else.
+void GitJudging::replace_branch(const Word* name, std::span<const Word> start) {
+  if (name == nullptr) return;
+  lose_branches({name, 1}, start.empty() ? std::string() : start_of(start.front()));
+}
+
+void GitJudging::lose_branches(std::span<const Word> names, std::string kept_by) {
   Danger one = danger(Kind::kDeleteBranch);
-  for (const Word& word : git.all()) {
+  one.kept_by = std::move(kept_by);
+  for (const Word& word : names) {
     if (word.known) one.names.push_back(word.text);
     if (!word.known) one.paths_unknown = true;
   }
-  if (!git.all().empty()) found(std::move(one));
+  if (!names.empty()) found(std::move(one));
 }
 
 void GitJudging::remove(std::span<const Word> words) {
-  const GitWords git(words, "", {"--pathspec-from-file"});
+  const GitWords git = read(words, "", {"--pathspec-from-file"});
   if (git.has("--cached") || git.has('n', "--dry-run") || !git.has('r')) return;
   found_paths(danger(Kind::kRemove), git.all(), git.has("--pathspec-from-file"));
 }
@@ -479,7 +468,6 @@ void GitJudging::judge(std::span<const Word> words) {
   const std::string& verb = words.front().text;
   if (!words.front().known) return unknown_verb();
   const std::span<const Word> rest = words.subspan(1);
-  if (!rest.empty() && (rest.front().text == "--help" || rest.front().text == "-h")) return;
   if (verb == "stash") return stash(rest);
   if (verb == "reset") return reset(rest);
   if (verb == "checkout") return checkout(rest);
@@ -494,7 +482,7 @@ void GitJudging::judge(std::span<const Word> words) {
   if (verb == "worktree") return worktree(rest);
   if (verb == "branch") return branch(rest);
   if (verb == "rm") return remove(rest);
-  if (!std::ranges::binary_search(kHarmless, verb)) alias(words);
+  if (kHarmless.find(" " + verb + " ") == std::string_view::npos) alias(words);
 }
 
 }  // namespace

@@ -359,6 +359,8 @@ Folder folder_at(const Folder& from, const Word& word) {
 
 Path path_of(const Word& word, bool wild) {
   Path path{word.text, wild || !word.known};
+  // `**` and what a variable holds may have slashes.
+  path.by_shell = word.known && word.pattern && word.text.find("**") == std::string::npos;
   // [abc] may also be the name of a folder.
   for (std::size_t at = 0; path.pattern && (at = path.text.find('[', at)) != std::string::npos;) {
     const std::size_t end = path.text.find(']', at);
@@ -410,11 +412,25 @@ Found look_at_git(std::span<const std::string> words) {
   return std::move(reading.found);
 }
 
+// Name by name; what follows the last of the pattern's is below it.
+static bool matches_names(std::string_view pattern, std::string_view path) {
+  for (;;) {
+    const std::size_t end = pattern.find('/');
+    const std::size_t slash = path.find('/');
+    if (!matches_text(pattern.substr(0, end), path.substr(0, slash))) return false;
+    if (end == std::string_view::npos) return true;
+    if (slash == std::string_view::npos) return false;
+    pattern.remove_prefix(end + 1);
+    path.remove_prefix(slash + 1);
+  }
+}
+
 bool is_below(std::string_view path, const Path& scope) {
   if (!scope.pattern) {
     return path.starts_with(scope.text) &&
            (path.size() == scope.text.size() || path[scope.text.size()] == '/');
   }
+  if (scope.by_shell) return matches_names(scope.text, path);
   if (matches_text(scope.text, path)) return true;
   for (std::size_t slash = path.find('/'); slash != std::string_view::npos;
        slash = path.find('/', slash + 1)) {

@@ -304,6 +304,12 @@ TEST(Shell, FoldersAndPatternsCoverWhatIsBelowThem) {
   EXPECT_TRUE(is_below("src/x/a.c", {"src/*.c", true}));
   EXPECT_TRUE(is_below("conf.d/a/b", {"*.d", true}));
   EXPECT_FALSE(is_below("src/a.h", {"src/*.c", true}));
+  // The shell looks for names in one folder.
+  EXPECT_FALSE(is_below("src/x/a.c", {"src/*.c", true, true}));
+  EXPECT_FALSE(is_below("src/a.c", {"*.c", true, true}));
+  EXPECT_TRUE(is_below("src/a.c", {"src/*.c", true, true}));
+  EXPECT_TRUE(is_below("conf.d/a/b", {"*.d", true, true}));
+  EXPECT_FALSE(is_below("src", {"src/*", true, true}));
 }
 
 }  // namespace
