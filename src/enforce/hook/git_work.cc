@@ -66,7 +66,7 @@ Doomed doomed_stashes(Place& place, const Danger& danger) {
   return doomed;
 }
 
-// The refs of the branches that the command names, in whatever way; all, if only the shell knows it.
+// The refs of the branches that the command names, in whatever way. All, if only the shell knows.
 Result<std::vector<std::string>> doomed_branches(const git::Reader& git, const Danger& danger) {
   std::vector<std::string> refs;
   if (danger.paths_unknown) {

@@ -315,11 +315,19 @@ Answer Judge::judge(shell::Found found) {
 
 shell::Found look_at_command(const Session& session, std::string_view command) {
   const realm::Environment& env = session.world().runtime->env;
-  const shell::Variables known = [&](std::string_view name) -> std::optional<std::string> {
+  shell::Surroundings around;
+  around.variables = [&](std::string_view name) -> std::optional<std::string> {
+    if (name == "PWD") return session.folder();
     if (name != "HOME" && name != "TMPDIR") return std::nullopt;
     return realm::variable(env, std::string(name).c_str());
   };
-  return shell::look_at_script(command, known);
+  around.exists = [&](const std::string& path) {
+    struct stat info{};
+    const std::string whole =
+        path.starts_with('/') ? path : realm::join_path(session.folder(), path);
+    return ::stat(whole.c_str(), &info) == 0;
+  };
+  return shell::look_at_script(command, around);
 }
 
 Answer judge(Session& session, shell::Found found) {

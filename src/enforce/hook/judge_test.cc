@@ -193,6 +193,35 @@ TEST_F(Commands, TheBranchThatOneIsOnIsNoMove) {
   EXPECT_NE(refused("git checkout -f main"), "");
 }
 
+TEST_F(Commands, ACdThatFailsLeavesTheCommandWhereItWas) {
+  leave_work();
+  write("there/t.c", "t");
+  EXPECT_NE(refused("cd missing; rm -rf *"), "");
+  EXPECT_NE(refused("false && cd /; git stash -u"), "");
+  EXPECT_NE(refused("f() { cd /; }; git reset --hard"), "");
+  EXPECT_NE(refused("R=$(pwd); cd there; rm -rf $R/src"), "");
+  EXPECT_EQ(refused("cd there; rm -rf *"), "");
+  EXPECT_EQ(refused("cd missing && rm -rf *"), "");
+  EXPECT_EQ(refused("mkdir -p out; cd out; rm -rf *"), "");
+  std::filesystem::create_directory_symlink(site_.files.path(), at("link"));
+  EXPECT_NE(refused("cd link/..; git add -A"), "") << "the shell goes back the way it came";
+}
+
+TEST_F(Commands, RepositoriesThatTheCallItselfMakesAreNobodys) {
+  leave_work();
+  for (const char* const harmless : {
+           "D=$(mktemp -d); cd $D; git init; git add -A; git commit -am x; rm -rf $D",
+           "T=$(mktemp -d) && git clone . $T/c && cd $T/c && git reset --hard",
+           "git clone -q . \"$T\"; cd \"$T\"; git checkout main2",
+           "git clone . copy && cd copy && git checkout main2",
+           "git worktree add .trees/w -b w && cd .trees/w && git add -A",
+       }) {
+    const Said said = run(Client::kClaude, command("s2", harmless));
+    EXPECT_EQ(said.out + said.err, "") << harmless;
+  }
+  EXPECT_NE(refused("git init; git add -A"), "") << "that one is there already";
+}
+
 TEST_F(Commands, TheShellsWildcardsStayInTheirFolder) {
   wrote("s1", "src/s.c", "changed by s1");
   over("s1");

@@ -40,6 +40,8 @@ enum class Kind {
 struct Folder {
   std::string path = {};  // relative to there, or absolute; may contain ".."
   bool known = true;      // false: it may be any folder
+  bool fresh = false;     // in a repository that the text itself makes: nobody has work there
+  friend bool operator==(const Folder&, const Folder&) = default;
 };
 
 // The folder that one gets to by going on to `path` from there.
@@ -104,7 +106,14 @@ inline constexpr std::size_t kTypedBytesMax = 200;
 // The values of variables that the shell is known to have; may be empty.
 using Variables = std::function<std::optional<std::string>(std::string_view name)>;
 
-Found look_at_script(std::string_view text, const Variables& variables = {});
+// What is known besides the text. Everything may be empty.
+struct Surroundings {
+  Variables variables = {};
+  // Is there such a file or folder? Paths as Folder has them. Without it: folders are there.
+  std::function<bool(const std::string& path)> exists = {};
+};
+
+Found look_at_script(std::string_view text, const Surroundings& around = {});
 // One call of git, without a shell: the words after "git".
 Found look_at_git(std::span<const std::string> words);
 

@@ -142,8 +142,12 @@ bool looks_like_path(const Word& word) {
 
 class GitJudging {
  public:
-  GitJudging(const Folder& folder, Reading& reading, std::string typed)
-      : folder_(folder), reading_(reading), typed_(std::move(typed)) {}
+  GitJudging(Reading& reading, Memory& memory, std::string typed, std::size_t nesting)
+      : folder_(memory.folder),
+        reading_(reading),
+        memory_(memory),
+        typed_(std::move(typed)),
+        nesting_(nesting) {}
 
   void judge(std::span<const Word> words);
 
@@ -169,6 +173,8 @@ class GitJudging {
   static std::string start_of(const Word& word);
   void remove(std::span<const Word> words);
   void alias(std::span<const Word> words);
+  void configure(std::span<const Word> words);
+  void make(std::string_view verb, std::span<const Word> words);
   void unknown_verb() { reading_.unclear("what git is to do is known to the shell alone"); }
 
   Danger danger(Kind kind) const {
@@ -201,7 +207,11 @@ class GitJudging {
 
   Folder folder_;
   Reading& reading_;
+  Memory& memory_;
   std::string typed_;
+  std::size_t nesting_;
+  std::map<std::string, std::string, std::less<>> aliases_;  // by -c
+  const Word* named_ = nullptr;                              // the folder, by -C
   bool other_tree_ = false;  // --work-tree: paths are relative to somewhere else
   bool autostash_ = false;   // by -c
   bool clean_unforced_ = false;
@@ -214,6 +224,9 @@ void GitJudging::setting(std::string_view text) {
   const std::string value =
       equals == std::string_view::npos ? "true" : lowered(text.substr(equals + 1));
   const bool on = value != "false" && value != "no" && value != "off" && value != "0";
+  if (name.starts_with("alias.") && equals != std::string_view::npos) {
+    aliases_[name.substr(6)] = text.substr(equals + 1);
+  }
   if (name == "rebase.autostash" || name == "merge.autostash") autostash_ = on;
   if (name == "clean.requireforce") clean_unforced_ = !on;
 }
@@ -229,13 +242,16 @@ std::span<const Word> GitJudging::global_options(std::span<const Word> words) {
         text == "-C" || text == "-c" || std::ranges::find(kValued, text) != kValued.end();
     Word value = valued && !words.empty() ? words.front() : Word{};
     if (valued && !words.empty()) words = words.subspan(1);
-    if (text == "-C") folder_ = folder_at(folder_, value);
+    if (text == "-C" && valued) {
+      folder_ = folder_at(folder_, value, memory_);
+      named_ = &*(words.begin() - 1);
+    }
     if (text == "-c") setting(value.text);
     if (!text.starts_with("--work-tree")) continue;
     other_tree_ = true;
     const std::size_t equals = text.find('=');
     if (equals != std::string::npos) value = {.text = text.substr(equals + 1)};
-    folder_ = folder_at(folder_, value);
+    folder_ = folder_at(folder_, value, memory_);
   }
   return words;
 }
@@ -401,7 +417,9 @@ void GitJudging::bring_in(std::span<const Word> words, bool rebases) {
 }
 
 void GitJudging::worktree(std::span<const Word> words) {
-  if (words.empty() || words.front().text != "remove") return;
+  if (words.empty()) return;
+  if (words.front().text == "add") return make("worktree", words.subspan(1));
+  if (words.front().text != "remove") return;
   const GitWords git = read(words.subspan(1), "", {});
   if (!git.has('f', "--force") || git.all().empty()) return;
   Danger one = danger(Kind::kRemoveWorktree);
@@ -455,7 +473,48 @@ void GitJudging::remove(std::span<const Word> words) {
   found_paths(danger(Kind::kRemove), git.all(), git.has("--pathspec-from-file"));
 }
 
+// `git config alias.x 'reset --hard'`
+void GitJudging::configure(std::span<const Word> words) {
+  for (std::size_t at = 0; at + 1 < words.size(); ++at) {
+    const std::string name = lowered(words[at].text);
+    if (!name.starts_with("alias.") || memory_.aliases.size() >= kDangersMax) continue;
+    memory_.aliases[name.substr(6)] = words[at + 1].text;
+  }
+}
+
+// Repositories and worktrees that the text itself makes.
+void GitJudging::make(std::string_view verb, std::span<const Word> words) {
+  const GitWords git =
+      read(words, verb == "clone" ? "bocju" : "bB",
+           {"--branch", "--origin", "--config", "--reference", "--depth", "--template", "--filter",
+            "--initial-branch", "--separate-git-dir", "--reason", "--jobs"});
+  Word target{.text = ".", .typed = "."};
+  if (!git.all().empty()) target = git.all()[verb == "clone" && git.all().size() > 1 ? 1U : 0U];
+  if (verb == "clone" && git.all().size() < 2) {
+    if (git.all().empty() || !target.known) return;
+    while (target.text.ends_with('/')) target.text.pop_back();
+    if (target.text.ends_with(".git")) target.text.resize(target.text.size() - 4);
+    target.text.erase(0, target.text.find_last_of("/:") + 1);
+  }
+  const bool unknown = git.all().empty() && !folder_.known;
+  if (unknown && named_ == nullptr) memory_.folder.fresh = true;
+  if (unknown && named_ != nullptr) target = *named_;
+  if (!unknown || named_ != nullptr) remember_made(target, true, folder_, reading_, memory_);
+}
+
 void GitJudging::alias(std::span<const Word> words) {
+  const std::string name = lowered(words.front().text);
+  const auto given = aliases_.find(name);
+  const auto set = memory_.aliases.find(name);
+  if (given != aliases_.end() || set != memory_.aliases.end()) {
+    const std::string meaning = given != aliases_.end() ? given->second : set->second;
+    std::string text = meaning.starts_with('!') ? meaning.substr(1) : "git " + meaning;
+    for (const Word& word : words.subspan(1)) text += " " + word.typed;
+    const Stay stay(memory_);
+    memory_.folder = folder_;
+    read_script(text, reading_, memory_, nesting_ + 1);
+    return;
+  }
   if (reading_.found.aliases.size() >= kDangersMax) return;
   std::string rest;
   for (const Word& word : words.subspan(1)) rest += " " + word.typed;
@@ -482,14 +541,16 @@ void GitJudging::judge(std::span<const Word> words) {
   if (verb == "worktree") return worktree(rest);
   if (verb == "branch") return branch(rest);
   if (verb == "rm") return remove(rest);
+  if (verb == "config") return configure(rest);
+  if (verb == "init" || verb == "clone") return make(verb, rest);
   if (kHarmless.find(" " + verb + " ") == std::string_view::npos) alias(words);
 }
 
 }  // namespace
 
-void judge_git(std::span<const Word> words, const Folder& folder, Reading& reading,
-               const std::string& typed) {
-  GitJudging(folder, reading, typed).judge(words);
+void judge_git(std::span<const Word> words, Reading& reading, Memory& memory,
+               const std::string& typed, std::size_t nesting) {
+  GitJudging(reading, memory, typed, nesting).judge(words);
 }
 
 }  // namespace lockkeeper::enforce::shell

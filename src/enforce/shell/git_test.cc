@@ -286,7 +286,7 @@ constexpr Case kWhere[] = {
     {"cd sub\ngit add .", "stage sub: . +new"},
     {"cd a && cd b && git add .", "stage a/b: . +new"},
     {"cd a && cd /abs && git add .", "stage /abs: . +new"},
-    {"cd a && cd .. && git add .", "stage a/..: . +new"},
+    {"cd a && cd .. && git add .", "stage . +new"},
     {"cd \"a b\" && git add .", "stage a b: . +new"},
     {"cd a b && git add .", "stage a: . +new"},
     {"cd -P a && git add .", "stage a: . +new"},
@@ -295,8 +295,12 @@ constexpr Case kWhere[] = {
     {"cd - && git add .", "stage ?: . +new"},
     {"cd \"$(git rev-parse --show-toplevel)\" && git add .", "stage ?: . +new"},
     {"cd \"$(pwd)\" && git add .", "stage . +new"},
-    {"cd \"$PWD/sub\" && git add .", "stage ./sub: . +new"},
-    {"pushd a; git add .; popd; git add .", "stage a: . +new; stage ?: . +new"},
+    {"cd \"$PWD/sub\" && git add .", "stage sub: . +new"},
+    {"pushd a; git add .; popd; git add .", "stage a: . +new; stage . +new"},
+    {"pushd +1; git add .", "stage ?: . +new"},
+    {"popd; git add .", "stage ?: . +new"},
+    {"cd a; cd b; cd -; git add .", "stage a: . +new"},
+    {"cd a/../../b && git add .", "stage ../b: . +new"},
     {"(cd a && git add .); git add .", "stage a: . +new; stage . +new"},
     {"{ cd a; }; git add .", "stage a: . +new"},
     {"cd a | git add .", "stage . +new"},
@@ -313,6 +317,88 @@ constexpr Case kWhere[] = {
     {"D=a; git -C \"${D}/b\" add .", "stage a/b: . +new"},
 };
 INSTANTIATE_TEST_SUITE_P(Where, GitTable, testing::ValuesIn(kWhere));
+
+// A `cd` that fails, or is never run, leaves the shell where it was.
+class FolderTable : public testing::TestWithParam<Case> {};
+
+TEST_P(FolderTable, BothFoldersAreJudged) {
+  Surroundings around;
+  around.exists = [](const std::string& path) { return path.find("missing") == std::string::npos; };
+  EXPECT_EQ(summary(look_at_script(GetParam().command, around)), GetParam().expected)
+      << GetParam().command;
+}
+
+constexpr Case kFolders[] = {
+    {"cd there; git add .", "stage there: . +new"},
+    {"cd missing; git add .", "stage missing: . +new; stage . +new"},
+    {"cd missing\ngit add .", "stage missing: . +new; stage . +new"},
+    {"cd missing && git add .", "stage missing: . +new"},
+    {"cd missing || exit; git add .", "stage missing: . +new"},
+    {"cd missing || { echo no; exit 1; }; git add .", "stage missing: . +new"},
+    {"cd missing || true; git add .", "stage missing: . +new; stage . +new"},
+    {"set -e; cd missing; git add .", "stage missing: . +new"},
+    {"mkdir -p missing/a; cd missing/a; git add .", "stage missing/a: . +new"},
+    {"cd missing; cd /there; git add .", "stage /there: . +new"},
+    {"false && cd there; git add .", "stage there: . +new; stage . +new"},
+    {"test -d there && cd there && git add .", "stage there: . +new"},
+    {"mkdir a && cd a; git add .", "stage a: . +new"},
+    {"if x; then cd there; git add .; fi; git clean -f",
+     "stage there: . +new; clean there: . +new; clean . +new"},
+    {"if x; then cd a; else git add .; fi", "stage . +new"},
+    {"if x; then cd a; else cd b; fi; git add .", "stage b: . +new; stage . +new; stage a: . +new"},
+    {"f() { cd there; }; git add .", "stage there: . +new; stage . +new"},
+    {"function f { cd there; }; git add .", "stage there: . +new; stage . +new"},
+    {"for d in a b; do cd there; done; git add .", "stage there: . +new; stage . +new"},
+    {"case x in a) cd there;; esac; git add .", "stage there: . +new; stage . +new"},
+    {"{ cd there; }; git add .", "stage there: . +new"},
+    {"bash <<E\ncd there\nE\ngit add .", "stage . +new"},
+    {"bash <<< 'cd there'; git add .", "stage . +new"},
+    {"trap 'cd there' EXIT; git add .", "stage . +new"},
+};
+INSTANTIATE_TEST_SUITE_P(Folders, FolderTable, testing::ValuesIn(kFolders));
+
+// Nobody has work in a repository that the text itself makes.
+constexpr Case kNewRepositories[] = {
+    {"D=$(mktemp -d); cd $D; git init; git add -A; git commit -am x; rm -rf $D",
+     "remove /tmp/tmp.XXXXXXXXXX: /tmp/tmp.XXXXXXXXXX +new +ignored"},
+    {"D=`mktemp -d`; cd $D; git init -q && git stash", ""},
+    {"T=$(mktemp -d) && git clone . $T/c && cd $T/c && git reset --hard", ""},
+    {"W=$(mktemp -d -t x.XXXXXX); git -C \"$W\" init; git -C \"$W\" add -A", ""},
+    {"W=$(mktemp -d /tmp/x.XXXXXX); git init \"$W\"; git -C $W/sub add -A", ""},
+    {"cd \"$T\"; git init; git add -A", ""},
+    {"git clone -q url \"$T\"; cd $T; git add -A", ""},
+    {"git -C \"$T\" init; git -C \"${T}\" stash", ""},
+    {"git clone --depth 1 https://x.org/y/z.git && cd z && git checkout v1", ""},
+    {"git clone git@x.org:y/z && cd z/sub && git clean -fdx", ""},
+    {"git worktree add ../w -b x && cd ../w && git add -A", ""},
+    {"git worktree add -b x .trees/w; git -C .trees/w stash", ""},
+    {"git init new; git add -A", "stage / +new"},
+    {"git init new; cd new/..; git add -A", "stage / +new"},
+    {"cd \"$T\"; git init; cd ..; git add -A", "stage ?: / +new"},
+    {"D=$(mktemp -d -p .); cd $D; git add -A", "stage ?: / +new"},
+    {"D=$(mktemp -d x.XXXXXX); cd $D; git add -A", "stage ?: / +new"},
+    {"D=$(mktemp -d); cd $D; git add -A", "stage /tmp/tmp.XXXXXXXXXX: / +new"},
+};
+INSTANTIATE_TEST_SUITE_P(NewRepositories, GitTable, testing::ValuesIn(kNewRepositories));
+
+TEST(Git, ARepositoryThatIsThereAlreadyIsNotNew) {
+  Surroundings around;
+  around.exists = [](const std::string&) { return true; };
+  EXPECT_EQ(summary(look_at_script("git init; git add -A", around)), "stage / +new");
+  EXPECT_EQ(summary(look_at_script("git init x; cd x; git add -A", around)), "stage x: / +new");
+}
+
+constexpr Case kAliases[] = {
+    {"git -c alias.x='reset --hard' x", "discard /"},
+    {"git -c alias.x='!cd a && git stash' x", "stash a: /"},
+    {"git -C sub -c alias.x=stash x push", "stash sub: /"},
+    {"git -c alias.x='checkout --' x a.c", "discard a.c"},
+    {"git -c alias.x=status x", ""},
+    {"git -c alias.x=x x", "alias x"},
+    {"git config alias.z 'reset --hard' && git z", "discard /"},
+    {"git config --global alias.z '!git stash'; git z", "stash /"},
+};
+INSTANTIATE_TEST_SUITE_P(Aliases, GitTable, testing::ValuesIn(kAliases));
 
 }  // namespace
 }  // namespace lockkeeper::enforce::shell

@@ -10,8 +10,6 @@
 namespace lockkeeper::enforce::shell {
 namespace {
 
-constexpr std::size_t kFolderBytesMax = 4096;
-
 // A program whose arguments are a command.
 struct Starter {
   std::string_view name;
@@ -22,23 +20,45 @@ struct Starter {
 
 constexpr auto kStarters = std::to_array<Starter>({
     {"builtin", "", ""},
+    {"busybox", "", ""},
     {"chronic", "", ""},
+    {"chrt", "pTPD", "", 1},
     {"command", "", ""},
     {"doas", "uC", ""},
+    {"eatmydata", "", ""},
     {"env", "uC", " --unset --chdir "},
     {"exec", "a", ""},
+    {"fakeroot", "", ""},
     {"flock", "wE", " --wait --timeout --conflict-exit-code ", 1},
     {"ionice", "cnp", " --class --classdata "},
+    {"ltrace", "aelnopsuwx", ""},
     {"nice", "n", " --adjustment "},
     {"nohup", "", ""},
+    {"parallel", "jIaSN", " --jobs --colsep --joblog --arg-file "},
     {"setsid", "", ""},
     {"stdbuf", "ioe", " --input --output --error "},
+    {"strace", "abeEIopPsSuUX", ""},
     {"sudo", "ughpCrtDRTU", " --user --group --host --prompt --chdir --chroot --other-user "},
+    {"taskset", "", "", 1},
     {"time", "fo", " --format --output "},
     {"timeout", "ks", " --kill-after --signal ", 1},
+    {"unbuffer", "", ""},
+    {"watch", "n", " --interval "},
     {"xargs", "ILnPsdEa",
      " --max-args --max-procs --max-chars --max-lines --delimiter --arg-file --eof "},
 });
+// Programs with a subcommand that starts another program.
+constexpr auto kSubStarters =
+    std::to_array<std::pair<std::string_view, std::string_view>>({{"bundle", "exec"},
+                                                                  {"lockkeeper", "run"},
+                                                                  {"npm", "exec"},
+                                                                  {"pipenv", "run"},
+                                                                  {"pnpm", "exec"},
+                                                                  {"poetry", "run"},
+                                                                  {"uv", "run"},
+                                                                  {"yarn", "exec"}});
+// Programs that give a text to a shell with -c.
+constexpr auto kGivers = std::to_array<std::string_view>({"npx", "runuser", "script", "sg", "su"});
 constexpr auto kShells =
     std::to_array<std::string_view>({"ash", "bash", "dash", "fish", "ksh", "sh", "zsh"});
 constexpr auto kDeclare =
@@ -79,7 +99,13 @@ class Judging {
   void take_options(const Starter& starter);
   void remember(const Word& assignment);
   bool start_shell();
+  bool reads_input(const Word& file);
   void change_folder(const std::string& program);
+  void give_script();
+  bool take_sub_starter(const std::string& program);
+  void set_options();
+  bool builtin(const std::string& program);
+  void other(const std::string& program);
   void find();
   void remove();
   void git();
@@ -137,7 +163,7 @@ void Judging::take_options(const Starter& starter) {
     const bool folder = (starter.name == "env" && (text == "-C" || text == "--chdir")) ||
                         (starter.name == "sudo" && (text == "-D" || text == "--chdir"));
     if (folder && at + 1 < words_.size()) {
-      memory_.folder = folder_at(memory_.folder, words_[at + 1]);
+      memory_.folder = folder_at(memory_.folder, words_[at + 1], memory_);
     }
     at += size;
   }
@@ -149,13 +175,21 @@ void Judging::take_options(const Starter& starter) {
 bool Judging::take_starter(const Starter& starter) {
   const std::string option = words_.size() > 1 ? words_[1].text : std::string();
   if (starter.name == "command" && (option == "-v" || option == "-V")) return false;
-  const bool split = (starter.name == "env" && (option == "-S" || option == "--split-string")) ||
-                     (starter.name == "flock" && words_.size() > 3 && words_[2].text == "-c");
-  if (split) {
-    script(rest(starter.name == "env" ? 2U : 3U));
+  if (starter.name == "env" && (option == "-S" || option == "--split-string")) {
+    script(rest(2));
     return false;
   }
   take_options(starter);
+  // flock FILE -c SCRIPT; watch takes all its words for one
+  const bool gives = starter.name == "flock" && words_.size() > 1 && words_[0].text == "-c";
+  if (gives || starter.name == "watch") {
+    script(gives ? rest(1).first(1) : rest(0));
+    return false;
+  }
+  if (starter.name == "parallel") {
+    words_.erase(std::ranges::find(words_, ":::", &Word::text), words_.end());
+    if (!words_.empty()) words_.push_back(any_word());
+  }
   if (starter.name == "env" || starter.name == "sudo") take_environment();
   if (starter.name != "xargs") return true;
   // What it reads comes last, or wherever -I says.
@@ -177,11 +211,11 @@ void Judging::script(std::span<const Word> words) {
 
 // bash -lc SCRIPT. True: it reads its script from standard input.
 bool Judging::start_shell() {
-  const Folder outside = memory_.folder;
+  const Stay stay(memory_);
   for (std::size_t at = 1; at < words_.size(); ++at) {
     const std::string& text = words_[at].text;
     const bool option = text.size() > 1 && (text.starts_with('-') || text.starts_with('+'));
-    if (!option) return false;  // a file
+    if (!option) return reads_input(words_[at]);
     if (text == "--rcfile" || text == "--init-file") ++at;
     if (text.starts_with("--")) continue;
     const bool valued = text.ends_with('o') || text.ends_with('O');
@@ -190,7 +224,6 @@ bool Judging::start_shell() {
       while (script_at < words_.size() && words_[script_at].text.starts_with('-')) ++script_at;
       if (script_at >= words_.size()) return false;
       script(rest(script_at).first(1));
-      memory_.folder = outside;
       return false;
     }
     if (text == "-s") return true;
@@ -199,14 +232,83 @@ bool Judging::start_shell() {
   return true;
 }
 
+// The file that a shell reads its script from. True: it is standard input.
+bool Judging::reads_input(const Word& file) {
+  if (file.output) read_script(file.text, reading_, memory_, nesting_ + 1);
+  return file.text == "-" || file.text == "/dev/stdin" || file.text == "/dev/fd/0";
+}
+
 void Judging::change_folder(const std::string& program) {
   std::size_t at = 1;
-  while (at < words_.size() && words_[at].text.size() > 1 && words_[at].text.starts_with('-')) ++at;
+  bool physical = false;
+  for (; at < words_.size(); ++at) {
+    const std::string& text = words_[at].text;
+    if (text.size() < 2 || !text.starts_with('-') || is_ascii_digit(text[1])) break;
+    physical = physical || text == "-P";
+  }
   changes_folder_ = true;
-  if (program == "popd" || at >= words_.size() || words_[at].text == "-") {
+  const Folder before = memory_.folder;
+  const std::string target = at < words_.size() ? words_[at].text : std::string();
+  const bool turns = !target.empty() && (target[0] == '+' || target[0] == '-') && target.size() > 1;
+  std::vector<Folder>& stack = memory_.stack;
+  const bool back = program == "popd" && target.empty() && !stack.empty();
+  if (program == "cd" && target == "-") {
+    memory_.folder = memory_.previous;
+  } else if (back) {
+    memory_.folder = stack.back();
+  } else if (program == "popd" || target.empty() || (program == "pushd" && turns)) {
     memory_.folder = {{}, false};
   } else {
-    memory_.folder = folder_at(memory_.folder, words_[at]);
+    const auto go = [&](Folder& folder) {
+      folder = folder_at(folder, words_[at], memory_);
+      if (!physical) folder = logical(std::move(folder));
+    };
+    go(memory_.folder);
+    std::ranges::for_each(memory_.elsewhere, go);
+  }
+  if (back) stack.pop_back();
+  if (program == "pushd" && stack.size() < kNestingMax) stack.push_back(before);
+  memory_.previous = before;
+  for (const Folder& each : std::exchange(memory_.elsewhere, {})) memory_.add_elsewhere(each);
+}
+
+// su bob -c SCRIPT, script -qc SCRIPT FILE
+void Judging::give_script() {
+  for (std::size_t at = 1; at + 1 < words_.size(); ++at) {
+    const std::string& text = words_[at].text;
+    const bool short_one = text.starts_with('-') && !text.starts_with("--") && text.ends_with('c');
+    if (!short_one && text != "--command" && text != "--call") continue;
+    const Stay stay(memory_);
+    return script(rest(at + 1).first(1));
+  }
+}
+
+// uv run COMMAND. False: it is not one of these.
+bool Judging::take_sub_starter(const std::string& program) {
+  if (words_.size() < 3) return false;
+  const std::pair<std::string_view, std::string_view> both{program, words_[1].text};
+  if (std::ranges::find(kSubStarters, both) == kSubStarters.end()) return false;
+  const auto dashes = std::ranges::find(words_, "--", &Word::text);
+  auto end = words_.begin() + 2;
+  if (dashes != words_.end()) {
+    end = dashes + 1;
+  } else {
+    while (end != words_.end() && end->text.starts_with('-')) ++end;
+  }
+  words_.erase(words_.begin(), end);
+  return true;
+}
+
+void Judging::set_options() {
+  for (std::size_t at = 1; at < words_.size(); ++at) {
+    const std::string& text = words_[at].text;
+    if (text == "--") {
+      const std::span<const Word> values = rest(at + 1);
+      return memory_.set_words("@", Words(values.begin(), values.end()), false);
+    }
+    const bool letters = text.starts_with('-') && !text.starts_with("--");
+    if (letters && text.find('e') != std::string::npos) memory_.ends_at_failure = true;
+    if (text == "errexit") memory_.ends_at_failure = true;
   }
 }
 
@@ -262,13 +364,14 @@ void Judging::git() {
     words.back().text.erase(0, word.name_size + 1);
   }
   std::ranges::copy(rest(1), std::back_inserter(words));
-  judge_git(words, memory_.folder, reading_, typed_text(words_));
+  judge_git(words, reading_, memory_, typed_text(words_), nesting_);
 }
 
 // Somebody's `$GIT reset --hard`: nobody knows what it is.
 void Judging::anything() {
   Reading aside;
-  judge_git(rest(1), memory_.folder, aside, "");
+  Memory there;
+  judge_git(rest(1), aside, there, "", nesting_);
   if (!aside.found.dangers.empty()) reading_.unclear("a program is known to the shell alone");
 }
 
@@ -278,6 +381,41 @@ bool Judging::declare(const std::string& program) {
     if (word.name_size > 0) remember(word);
   }
   return true;
+}
+
+// Programs that change what the shell remembers.
+bool Judging::builtin(const std::string& program) {
+  if (program == "cd" || program == "pushd" || program == "popd") {
+    change_folder(program);
+  } else if (program == "read" || program == "unset" || program == "mapfile") {
+    for (const Word& word : rest(1)) memory_.spoil(word.text);
+  } else if (program == "set") {
+    set_options();
+  } else if (program == "mkdir") {
+    for (const Word& word : rest(1)) {
+      if (!word.text.starts_with('-')) {
+        remember_made(word, false, memory_.folder, reading_, memory_);
+      }
+    }
+  } else if (program == "trap") {
+    const Stay stay(memory_);
+    if (words_.size() > 2 && words_[1].text != "-") script(rest(1).first(1));
+  } else {
+    return declare(program);
+  }
+  return true;
+}
+
+void Judging::other(const std::string& program) {
+  if (program == "git") {
+    git();
+  } else if (program == "rm") {
+    remove();
+  } else if (program == "find") {
+    find();
+  } else if (std::ranges::find(kGivers, program) != kGivers.end()) {
+    give_script();
+  }
 }
 
 bool Judging::judge() {
@@ -299,29 +437,29 @@ bool Judging::judge() {
       if (starters > kNestingMax || !take_starter(*starter)) break;
       continue;
     }
-    if (program == "git") {
-      git();
-    } else if (program == "rm") {
-      remove();
-    } else if (program == "cd" || program == "pushd" || program == "popd") {
-      change_folder(program);
-    } else if (program == "eval") {
-      script(rest(1));
-    } else if (program == "find") {
-      find();
-    } else if (program == "read" || program == "unset" || program == "mapfile") {
-      for (const Word& word : rest(1)) memory_.spoil(word.text);
-    } else if (std::ranges::find(kShells, program) != kShells.end()) {
+    if (take_sub_starter(program)) continue;
+    if (std::ranges::find(kShells, program) != kShells.end()) {
       const bool reads = start_shell();
       memory_.folder = started_in_;
       return reads;
-    } else {
-      declare(program);
     }
-    if (program == "eval") return false;  // it may have changed the folder
+    if (program == "." || program == "source") {
+      if (words_.size() > 1) return reads_input(words_[1]);
+      break;
+    }
+    if (program == "eval") {
+      script(rest(1));
+      return false;  // it may have changed the folder
+    }
+    if (!builtin(program)) other(program);
     break;
   }
-  if (!changes_folder_) memory_.folder = started_in_;
+  if (!changes_folder_) {
+    // `git init` has changed what there is, not where it is.
+    started_in_.fresh =
+        started_in_.fresh || (memory_.folder.fresh && memory_.folder.path == started_in_.path);
+    memory_.folder = started_in_;
+  }
   return false;
 }
 
@@ -333,28 +471,6 @@ bool judge_command(Words words, Reading& reading, Memory& memory, std::size_t ne
     return false;
   }
   return Judging(std::move(words), reading, memory, nesting).judge();
-}
-
-void Memory::set(const std::string& name, Word value) {
-  if (spoiled.contains(name)) return;
-  if (!variables.try_emplace(name, std::move(value)).second) spoil(name);
-}
-
-void Memory::spoil(const std::string& name) {
-  variables.erase(name);
-  spoiled.insert(name);
-}
-
-Folder folder_below(const Folder& from, std::string_view path) {
-  if (path.starts_with('/')) return {std::string(path), path.size() <= kFolderBytesMax};
-  if (!from.known || from.path.size() + path.size() > kFolderBytesMax) return {{}, false};
-  if (path.empty() || path == ".") return from;
-  return {from.path.empty() ? std::string(path) : from.path + "/" + std::string(path), true};
-}
-
-Folder folder_at(const Folder& from, const Word& word) {
-  if (!word.known || word.pattern) return {{}, false};
-  return folder_below(from, word.text);
 }
 
 Path path_of(const Word& word, bool wild) {
@@ -379,6 +495,11 @@ std::string typed_text(std::span<const Word> words) {
 }
 
 void add_danger(Reading& reading, Danger danger) {
+  // rm may name any path from there.
+  if (danger.folder.fresh && !(danger.kind == Kind::kRemove && danger.ignored)) {
+    ++reading.fresh;
+    return;
+  }
   if (reading.found.dangers.size() < kDangersMax) {
     reading.found.dangers.push_back(std::move(danger));
   } else {
@@ -386,9 +507,9 @@ void add_danger(Reading& reading, Danger danger) {
   }
 }
 
-Found look_at_script(std::string_view text, const Variables& variables) {
+Found look_at_script(std::string_view text, const Surroundings& around) {
   Reading reading;
-  reading.outer = &variables;
+  reading.around = &around;
   Memory memory;
   read_script(text.substr(0, kTextBytesMax), reading, memory, 0);
   const std::string_view beyond = text.substr(std::min(text.size(), kTextBytesMax));
@@ -408,7 +529,8 @@ Found look_at_git(std::span<const std::string> words) {
     read.push_back({.text = word, .typed = shell_quote(word), .quoted = true});
   }
   shown.insert(shown.end(), read.begin(), read.end());
-  judge_git(read, {}, reading, typed_text(shown));
+  Memory memory;
+  judge_git(read, reading, memory, typed_text(shown), 0);
   return std::move(reading.found);
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "base/parse.h"
 #include "enforce/shell/reader.h"
 
 namespace lockkeeper::enforce::shell {
@@ -15,6 +16,11 @@ constexpr std::size_t kExpandedBytesMax = 512;  // of a word with braces
 constexpr auto kKeywordsBefore = std::to_array<std::string_view>(
     {"if", "then", "elif", "else", "while", "until", "do", "!", "{", "coproc", "time"});
 constexpr auto kKeywordsAtEnd = std::to_array<std::string_view>({"fi", "done", "esac", "}"});
+// Commands that end the script, and those that do not fail.
+constexpr auto kEnds =
+    std::to_array<std::string_view>({"exit", "return", "break", "continue", "die"});
+constexpr auto kSucceed = std::to_array<std::string_view>(
+    {":", "cd", "echo", "export", "mkdir", "mktemp", "printf", "pushd", "pwd", "set", "true"});
 
 bool is_keyword(const Word& word) {
   return std::ranges::find(kKeywordsBefore, word.typed) != kKeywordsBefore.end() ||
@@ -62,6 +68,14 @@ bool expand_braces(const std::string& text, std::vector<std::string>& to) {
 
 // With plain braces it is several words. Others remain a pattern.
 void add_word(Words& words, Word word) {
+  if (word.fields) {
+    for (std::string& text : words_in(word.text, std::string(1, kFieldEnd))) {
+      const bool wild = text.find_first_of("*?[") != std::string::npos;
+      std::string typed = text;
+      words.push_back({std::move(text), std::move(typed), word.known, wild});
+    }
+    return;
+  }
   const std::string& typed = word.typed;
   const bool plain = typed.size() <= kExpandedBytesMax && word.pattern && word.known &&
                      typed.find('{') != std::string::npos &&
@@ -108,25 +122,27 @@ void Reader::list(bool until_parenthesis) {
       redirection(now);
     } else if (!separator(now, cases, until_parenthesis, over)) {
       Word next = word();
-      const bool number = !next.quoted && !next.text.empty() && (peek() == '<' || peek() == '>') &&
-                          std::ranges::all_of(next.text, is_ascii_digit);
+      const bool redirects = !next.quoted && !next.text.empty() && (peek() == '<' || peek() == '>');
+      const bool number = redirects && (std::ranges::all_of(next.text, is_ascii_digit) ||
+                                        (next.text.starts_with('{') && next.text.ends_with('}')));
       if (!number) add_word(now.words, std::move(next));
       if (begins_case(now.words)) {
         ++cases;
+        open_compound(true);
         now.words.clear();
       }
       const bool ends = now.words.size() == 1 && now.words[0].typed == "esac";
       if (ends && cases > 0) --cases;
     }
   }
-  finish(now, After::kOther);
+  finish(now, After::kEnd);
 }
 
 // Takes what ends a command. False: there is something else.
 bool Reader::separator(Pending& now, std::size_t& cases, bool until_parenthesis, bool& over) {
   const char c = peek();
   if (c == '\n') {
-    finish(now, After::kOther);
+    finish(now, After::kEnd);
     ++at_;
     bodies();
   } else if (comes("||")) {
@@ -136,13 +152,13 @@ bool Reader::separator(Pending& now, std::size_t& cases, bool until_parenthesis,
     finish(now, After::kPipe);
     at_ += comes("|&") ? 2U : 1U;
   } else if (comes("&&")) {
-    finish(now, After::kOther);
+    finish(now, After::kAnd);
     at_ += 2;
   } else if (c == '&' || c == ';') {
-    finish(now, c == '&' ? After::kPipe : After::kOther);
+    finish(now, c == '&' ? After::kBackground : After::kEnd);
     ++at_;
   } else if (c == ')') {
-    finish(now, After::kOther);
+    finish(now, After::kEnd);
     ++at_;
     over = until_parenthesis && cases == 0;
   } else {
@@ -153,26 +169,160 @@ bool Reader::separator(Pending& now, std::size_t& cases, bool until_parenthesis,
 
 // A command is complete. `cd` in a pipe or in the background is one of another process.
 void Reader::finish(Pending& now, After after) {
+  const bool nothing = now.words.empty() && now.heredocs.empty() && now.strings.empty();
   strip_keywords(now.words);
+  const Output piped = std::exchange(piped_, {});
   if (now.words.empty()) {
+    if (script_read_) give_input(now, {});  // { bash; } <<EOF
+    if (after == After::kAnd) sure_ = false;
+    if (!nothing) end_list(after);
     now = {};
     return;
   }
+  ++finished_;
+  last_ = output_of(now.words, now, piped);
+  const std::string program = now.words.front().text;
+  if (program == "mktemp" && last_.text) memory_.made.insert(*last_.text);
   const Folder before = memory_.folder;
-  const std::optional<Folder> elsewhere = std::exchange(or_folder_, std::nullopt);
-  if (elsewhere) memory_.folder = *elsewhere;
-  const bool script = judge_command(std::move(now.words), reading_, memory_, nesting_);
-  const bool moved = memory_.folder.path != before.path;
-  if (elsewhere || after == After::kPipe) memory_.folder = before;
-  if (after == After::kOr && moved && !elsewhere) or_folder_ = before;
-  for (const std::size_t index : now.heredocs) {
-    if (index < heredocs_.size()) heredocs_[index].is_script = script;
+  const std::vector<Folder> elsewhere = memory_.elsewhere;
+  const std::optional<Folder> instead = std::exchange(or_folder_, std::nullopt);
+  if (instead) memory_.folder = *instead;
+  const bool script = run(std::move(now.words));
+  const bool moved = !instead && memory_.folder.path != before.path;
+  if (instead || after == After::kPipe || after == After::kBackground) {
+    memory_.folder = before;
+    memory_.elsewhere = elsewhere;
+  } else if (moved) {
+    moved_from(before);
   }
-  for (const Word& text : now.strings) {
-    if (script && !text.known) reading_.unclear("a script is known to the shell alone");
-    if (script && text.known) read_script(text.text, reading_, memory_, nesting_ + 1);
-  }
+  if (after == After::kOr && moved) or_folder_ = before;
+  if (script) give_input(now, piped);
+  if (after == After::kPipe) piped_ = last_;
+  const bool ends = std::ranges::find(kEnds, program) != kEnds.end();
+  if (ends && instead) given_up_ = true;
+  if (ends && !compounds_.empty()) compounds_.back().gave_up = true;
+  const bool succeeds = std::ranges::find(kSucceed, program) != kSucceed.end() && pending_.empty();
+  if (after == After::kOr || !succeeds) sure_ = false;
+  end_list(after);
   now = {};
+}
+
+// Where the shell may be, it runs the command there.
+bool Reader::run(Words words) {
+  const auto count = [&] {
+    return reading_.found.dangers.size() + reading_.found.aliases.size() + reading_.fresh;
+  };
+  const std::size_t before = count();
+  const std::vector<Folder> elsewhere = memory_.elsewhere;
+  if (elsewhere.empty()) return judge_command(std::move(words), reading_, memory_, nesting_);
+  const bool script = judge_command(words, reading_, memory_, nesting_);
+  for (const Folder& folder : elsewhere) {
+    if (count() == before) break;
+    Memory aside = memory_;
+    aside.folder = folder;
+    aside.elsewhere.clear();
+    judge_command(words, reading_, aside, nesting_);
+  }
+  return script;
+}
+
+// The `cd` may have failed, or may not have been run at all.
+void Reader::moved_from(const Folder& before) {
+  const Folder& now = memory_.folder;
+  const bool fails = now.known && !memory_.is_made(now.path) && reading_.is_missing(now.path) &&
+                     !memory_.ends_at_failure;
+  if (fails || !sure_) pending_.push_back(before);
+}
+
+void Reader::end_list(After after) {
+  if (after != After::kEnd && after != After::kBackground) return;
+  for (const Folder& folder : std::exchange(pending_, {})) {
+    if (!given_up_) memory_.add_elsewhere(folder);
+  }
+  sure_ = true;
+  given_up_ = false;
+}
+
+// To a command that reads a script.
+void Reader::give_input(const Pending& now, const Output& piped) {
+  const bool own = !now.heredocs.empty() || !now.strings.empty();
+  script_read_ = script_read_ || !own;
+  for (const std::size_t index : own ? now.heredocs : piped.heredocs) {
+    if (index < heredocs_.size()) heredocs_[index].is_script = true;
+  }
+  const Stay stay(memory_);
+  if (!own && piped.text) read_script(*piped.text, reading_, memory_, nesting_ + 1);
+  for (const Word& text : now.strings) {
+    if (!text.known) reading_.unclear("a script is known to the shell alone");
+    if (text.known) read_script(text.text, reading_, memory_, nesting_ + 1);
+  }
+}
+
+Output Reader::output_of(const Words& words, const Pending& now, const Output& piped) {
+  const std::string& program = words.front().text;
+  if (!words.front().known) return {};
+  if (program == "cat" || program == "tee") {
+    if (words.size() > 1 && program == "cat") return {};
+    if (now.strings.size() == 1 && now.strings[0].known) return {now.strings[0].text};
+    return now.heredocs.empty() ? piped : Output{.heredocs = now.heredocs};
+  }
+  if (program == "mktemp") return {temporary_path(words, reading_)};
+  if (program == "pwd") {
+    Word text;
+    here(text);
+    return text.known ? Output{text.text} : Output{};
+  }
+  if (program != "echo" && program != "printf") return {};
+  std::string text;
+  for (const Word& word : std::span(words).subspan(1)) {
+    if (!word.known || text.size() > kTextBytesMax) return {};
+    const bool option = text.empty() && (word.text == "-e" || word.text == "-n");
+    if (!option) text += (text.empty() ? "" : " ") + word.text;
+  }
+  for (std::size_t at = 0; (at = text.find("\\n", at)) != std::string::npos;) {
+    text.replace(at, 2, "\n");
+  }
+  return {text};
+}
+
+std::optional<std::string> Reader::output() const {
+  if (finished_ != 1) return std::nullopt;
+  if (last_.heredocs.size() != 1) return last_.text;
+  return body_known_ ? std::optional(body_) : std::nullopt;
+}
+
+void Reader::open_compound(bool may_not_run) {
+  Compound one{memory_.folder, memory_.elsewhere, std::exchange(pending_, {})};
+  one.sure = std::exchange(sure_, true);
+  one.may_not_run = may_not_run;
+  one.after_or = or_folder_.has_value();
+  if (or_folder_) memory_.folder = *std::exchange(or_folder_, std::nullopt);
+  compounds_.push_back(std::move(one));
+}
+
+void Reader::other_branch() {
+  if (compounds_.empty()) return;
+  Compound& one = compounds_.back();
+  if (one.ends.size() < kElsewhereMax) one.ends.push_back(memory_.folder);
+  memory_.folder = one.folder;
+  memory_.elsewhere = one.elsewhere;
+}
+
+void Reader::close_compound() {
+  if (compounds_.empty()) return;
+  Compound one = std::move(compounds_.back());
+  compounds_.pop_back();
+  if (one.after_or) {
+    memory_.folder = one.folder;
+    memory_.elsewhere = one.elsewhere;
+    given_up_ = one.gave_up;
+  } else if (one.may_not_run) {
+    memory_.add_elsewhere(one.folder);
+    for (const Folder& each : one.elsewhere) memory_.add_elsewhere(each);
+    for (const Folder& each : one.ends) memory_.add_elsewhere(each);
+  }
+  pending_ = std::move(one.pending);
+  sure_ = one.sure && !one.may_not_run;
 }
 
 void Reader::strip_keywords(Words& words) {
@@ -183,11 +333,17 @@ void Reader::strip_keywords(Words& words) {
       ++skip;
       const bool timed = first == "time" && skip < words.size() && words[skip].typed == "-p";
       if (timed) ++skip;
+      if (first == "if" || first == "while" || first == "until") open_compound(true);
+      if (first == "{") open_compound(std::exchange(function_, false));
+      if (first == "else" || first == "elif") other_branch();
+      if (std::ranges::find(kKeywordsAtEnd, first) != kKeywordsAtEnd.end()) close_compound();
     } else if (first == "function") {
       skip = std::min(skip + 2, words.size());
+      function_ = true;
     } else if (first == "for" || first == "select") {
       if (skip + 1 < words.size()) memory_.spoil(words[skip + 1].text);
       skip = words.size();
+      open_compound(true);
     } else {
       break;
     }
@@ -197,7 +353,9 @@ void Reader::strip_keywords(Words& words) {
 
 void Reader::parenthesis(Pending& now) {
   const bool adjacent = at_ > 0 && !is_blank(text_[at_ - 1]);
-  if (now.words.empty()) {
+  const bool first = std::ranges::all_of(
+      now.words, [](const Word& word) { return is_keyword(word) || word.typed == "for"; });
+  if (first) {
     const std::size_t end = comes("((") ? arithmetic_end(at_ + 2) : std::string::npos;
     if (end != std::string::npos) return arithmetic(end);
     return subshell();
@@ -210,6 +368,7 @@ void Reader::parenthesis(Pending& now) {
   if (next < text_.size() && text_[next] == ')') {
     at_ = next + 1;
     now.words.clear();
+    function_ = true;
     return;
   }
   subshell();
@@ -218,26 +377,38 @@ void Reader::parenthesis(Pending& now) {
 void Reader::subshell() {
   ++at_;
   if (!enter()) return;
-  const Folder outside = memory_.folder;
-  const std::optional<Folder> elsewhere = std::exchange(or_folder_, std::nullopt);
-  if (elsewhere) memory_.folder = *elsewhere;
+  const Stay stay(memory_);
+  const std::optional<Folder> instead = std::exchange(or_folder_, std::nullopt);
+  if (instead) memory_.folder = *instead;
+  std::vector<Folder> pending = std::exchange(pending_, {});
+  std::vector<Compound> compounds = std::exchange(compounds_, {});
+  const bool sure = std::exchange(sure_, true);
+  Output piped = std::exchange(piped_, {});
+  function_ = false;
   list(true);
   or_folder_.reset();
-  memory_.folder = outside;
+  pending_ = std::move(pending);
+  compounds_ = std::move(compounds);
+  sure_ = sure;
+  piped_ = std::move(piped);
   leave();
 }
 
 void Reader::array(const Word& name) {
-  memory_.spoil(name.text.substr(0, name.name_size));
+  const std::string variable = name.text.substr(0, name.name_size);
+  const bool appends = name.text[name.name_size] == '+';
+  memory_.spoil(variable);
+  Words words;
   ++at_;
   while (more() && peek() != ')') {
     if (ends_word(peek())) {
       ++at_;
     } else {
-      word();
+      add_word(words, word());
     }
   }
   if (more()) ++at_;
+  memory_.set_words(variable + "[@]", words, appends);
 }
 
 // Where its "))" begins. npos: it is not arithmetic.
@@ -271,9 +442,14 @@ void Reader::line_comment() {
 
 void Reader::redirection(Pending& now) {
   if (comes("<(") || comes(">(")) {
+    const std::size_t before = std::exchange(finished_, 0);
     ++at_;
     subshell();
-    now.words.push_back(any_word());
+    const std::optional<std::string> text = output();
+    finished_ = before + 1;
+    Word file = any_word();
+    if (text) file = {.text = *text, .typed = "…", .quoted = true, .output = true};
+    now.words.push_back(std::move(file));
     return;
   }
   if (comes("<<") && !comes("<<<")) return heredoc(now);
@@ -282,6 +458,7 @@ void Reader::redirection(Pending& now) {
   while (more() && is_blank(peek())) ++at_;
   if (!more() || ends_word(peek())) return;
   Word target = word();
+  std::ranges::replace(target.text, kFieldEnd, ' ');
   if (string) now.strings.push_back(std::move(target));
 }
 
@@ -296,10 +473,12 @@ void Reader::heredoc(Pending& now) {
     const char c = peek();
     if (c == '\\' && quote != '\'' && at_ + 1 < text_.size()) {
       wanted.end += text_[++at_];
+      wanted.expands = false;
     } else if (quote == c) {
       quote = '\0';
     } else if (quote == '\0' && (c == '\'' || c == '"')) {
       quote = c;
+      wanted.expands = false;
     } else {
       wanted.end += c;
     }
@@ -321,19 +500,28 @@ void Reader::body(const Heredoc& wanted) {
     std::string_view line = text_.substr(from, end - from);
     while (wanted.strips_tabs && line.starts_with('\t')) line.remove_prefix(1);
     if (line != wanted.end) continue;
+    body_ = text_.substr(begin, from - begin);
+    body_known_ = !wanted.expands || body_.find_first_of("$`") == std::string::npos;
     if (wanted.is_script) {
-      read_script(text_.substr(begin, from - begin), reading_, memory_, nesting_ + 1);
+      const Stay stay(memory_);
+      read_script(body_, reading_, memory_, nesting_ + 1);
     }
     return;
   }
   reading_.unclear("a heredoc has no end");
 }
 
-void read_script(std::string_view text, Reading& reading, Memory& memory, std::size_t nesting) {
-  if (nesting > kNestingMax) return reading.unclear("scripts are nested too deeply");
-  if (text.size() > reading.budget) return reading.unclear("the command is too long");
+std::optional<std::string> read_script(std::string_view text, Reading& reading, Memory& memory,
+                                       std::size_t nesting) {
+  const bool deep = nesting > kNestingMax;
+  if (deep || text.size() > reading.budget) {
+    reading.unclear(deep ? "scripts are nested too deeply" : "the command is too long");
+    return std::nullopt;
+  }
   reading.budget -= text.size();
-  Reader(text, reading, memory, nesting).read();
+  Reader reader(text, reading, memory, nesting);
+  reader.read();
+  return reader.output();
 }
 
 }  // namespace lockkeeper::enforce::shell

@@ -122,11 +122,63 @@ constexpr Case kShell[] = {
     {"export A=b; git stash", "stash /"},
     {"A=(git stash); git reset --hard", "discard /"},
     {"A=x; B=$A; git checkout -- $B", "discard x"},
-    {"A='x y'; git checkout -- $A", "discard ."},
+    {"A='x y'; git checkout -- $A", "discard x y"},
     {"A='x y'; git checkout -- \"$A\"", "discard x y"},
     {"read A; git checkout -- $A", "discard ."},
 };
 INSTANTIATE_TEST_SUITE_P(Shell, ShellTable, testing::ValuesIn(kShell));
+
+// What variables hold, what other programs run, and what comes through a pipe.
+constexpr Case kHidden[] = {
+    {"CMD='git reset --hard'; $CMD", "discard /"},
+    {"CMD='git reset --hard'; \"$CMD\"", ""},
+    {"OPTS='--hard HEAD'; git reset $OPTS", "discard /"},
+    {"git reset ${O:---hard}", "discard /"},
+    {"O=--soft; git reset ${O:---hard}", ""},
+    {"git reset ${X:+--hard}", "discard /"},
+    {"set -- --hard; git reset \"$@\"", "discard /"},
+    {"A=(git reset --hard); \"${A[@]}\"", "discard /"},
+    {"A=(git reset); A+=(--hard); ${A[*]}", "discard /"},
+    {"rm -rf \"${D:-src}\"", "remove src +new +ignored"},
+    {"rm -rf \"${PWD:?}/src\"", "remove ./src +new +ignored"},
+    {"rm -rf `pwd`/src", "remove ./src +new +ignored"},
+    {"rm -rf $(echo src)", "remove src +new +ignored"},
+    {"rm -rf $(git ls-files)", "remove +new +ignored unknown"},
+    {"cat <<E | bash\ngit stash\nE", "stash /"},
+    {"cat <<'E' | tee x | sh -s\ngit stash\nE", "stash /"},
+    {"echo 'git reset --hard' | sh", "discard /"},
+    {"printf 'ls\\ngit stash\\n' | bash -", "stash /"},
+    {"cat <<< 'git stash' | bash", "stash /"},
+    {"echo 'git stash' | cat", ""},
+    {"curl -s x | sh", ""},
+    {"{ bash; } <<E\ngit stash\nE", "stash /"},
+    {"( bash ) <<E\ngit stash\nE", "stash /"},
+    {"bash - <<E\ngit stash\nE", "stash /"},
+    {"bash /dev/stdin <<E\ngit stash\nE", "stash /"},
+    {". /dev/stdin <<E\ngit stash\nE", "stash /"},
+    {"source <(echo git stash)", "stash /"},
+    {"source <(kubectl completion bash)", ""},
+    {"bash -c \"$(cat <<'E'\ngit stash\nE\n)\"", "stash /"},
+    {"eval \"$(cat <<'E'\ngit stash\nE\n)\"", "stash /"},
+    {"bash -c \"$(cat <<E\ngit stash $X\nE\n)\"", "unclear"},
+    {"trap 'git stash' EXIT", "stash /"},
+    {"trap - EXIT", ""},
+    {"su - bob -c 'git stash'", "stash /"},
+    {"script -qc 'git stash' /dev/null", "stash /"},
+    {"flock -n x -c 'git stash'", "stash /"},
+    {"npx -c 'git stash'", "stash /"},
+    {"watch -n 5 git stash", "stash /"},
+    {"strace -f -o log git stash", "stash /"},
+    {"taskset -c 0 git stash", "stash /"},
+    {"parallel git checkout -- ::: a b", "discard ."},
+    {"uv run git stash", "stash /"},
+    {"lockkeeper run src/ -- rm -rf src", "remove src +new +ignored"},
+    {"{fd}>x git stash", "stash /"},
+    {"if (( n << 2 )); then\ngit stash\nfi", "stash /"},
+    {"for ((i=0;i<<2;i++)); do git stash; done", "stash /"},
+    {"echo $[1<<2]\ngit stash", "stash /"},
+};
+INSTANTIATE_TEST_SUITE_P(Hidden, ShellTable, testing::ValuesIn(kHidden));
 
 constexpr Case kOnlyWords[] = {
     {"echo git stash", ""},
@@ -150,6 +202,17 @@ constexpr Case kOnlyWords[] = {
     {"printf 'git stash\\n' > hint", ""},
     {"cat <<< 'git stash'", ""},
     {"make stash", ""},
+    {"ssh host 'git reset --hard'", ""},
+    {"ssh host <<'E'\ngit reset --hard\nE", ""},
+    {"docker run --rm -v $PWD:/x image git clean -fdx", ""},
+    {"docker exec c bash -c 'git reset --hard'", ""},
+    {"git commit -m \"$(cat <<EOF\nfix: $X\n\ngit reset --hard\nEOF\n)\"", ""},
+    {"MSG='git reset --hard'; git commit -m \"$MSG\"", ""},
+    {"echo 'rm -rf src' >> notes.md", ""},
+    {"echo 'git stash' | grep stash", ""},
+    {"printf '%s' 'git stash' | pbcopy", ""},
+    {"X=$(echo git stash); echo $X", ""},
+    {"npm run clean && uv run pytest -k 'git stash'", ""},
     {"./git-stash", ""},
     {"mygit stash", ""},
     {"git-lfs stash", ""},
@@ -180,7 +243,7 @@ constexpr Case kRemove[] = {
     {"rm -rf \"$DIR\"", "remove +new +ignored unknown"},
     {"rm -rf $DIR/build src", "remove src +new +ignored unknown"},
     {"rm -rf build/$X", "remove ~build/* +new +ignored"},
-    {"D=$(mktemp -d); rm -rf \"$D\"", "remove ~/tmp/tmp.* +new +ignored"},
+    {"D=$(mktemp -d); rm -rf \"$D\"", "remove /tmp/tmp.XXXXXXXXXX +new +ignored"},
     {"D=build; rm -rf \"$D/x\"", "remove build/x +new +ignored"},
     {"cd sub && rm -rf out", "remove sub: out +new +ignored"},
     {"sudo rm -rf src", "remove src +new +ignored"},
@@ -230,7 +293,8 @@ TEST(Shell, WhatWasTypedIsKept) {
 }
 
 TEST(Shell, KnownVariablesAreFilledIn) {
-  const Variables home = [](std::string_view name) -> std::optional<std::string> {
+  Surroundings home;
+  home.variables = [](std::string_view name) -> std::optional<std::string> {
     if (name != "HOME") return std::nullopt;
     return "/home/ann";
   };

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "enforce/shell/danger.h"
@@ -16,6 +18,8 @@ struct Word {
   bool known = true;          // false: an expansion is part of it
   bool pattern = false;       // has wildcards that are not quoted
   bool quoted = false;        // at least in part: not a keyword
+  bool fields = false;        // several words, with kFieldEnd between them
+  bool output = false;        // <(…): a file with this text
   std::size_t name_size = 0;  // of NAME=VALUE: the name's. 0: it is not an assignment
 
   // Nothing at all is known of it.
@@ -26,6 +30,8 @@ struct Word {
   }
 };
 using Words = std::vector<Word>;
+inline constexpr std::size_t kElsewhereMax = 4;
+inline constexpr char kFieldEnd = '\x1f';
 
 inline Word any_word() {
   return {.text = "*", .typed = "…", .known = false};
@@ -34,40 +40,88 @@ inline Word any_word() {
 // What a shell remembers from one command to the next.
 struct Memory {
   Folder folder = {};
+  std::vector<Folder> elsewhere = {};  // where it may be instead: a `cd` may fail, or never run
+  std::vector<Folder> stack = {};      // of pushd
+  Folder previous = {{}, false};       // of cd -
+  bool ends_at_failure = false;        // set -e
+  std::set<std::string, std::less<>> made = {};  // folders that the text makes
+  // Repositories that it makes: paths, or words that only the shell knows, as they were typed.
+  std::set<std::string, std::less<>> fresh = {};
+  std::map<std::string, std::string, std::less<>> aliases = {};  // of git, set by the text
   std::map<std::string, Word, std::less<>> variables = {};
   // Set more than once, or by something that is not read here: nobody knows their values.
   std::set<std::string, std::less<>> spoiled = {};
 
   void set(const std::string& name, Word value);
   void spoil(const std::string& name);
+  void set_words(const std::string& name, const Words& words, bool appends);
+  void add_elsewhere(const Folder& one);
+  // The text makes it, or one that it is in.
+  bool is_made(const std::string& path) const;
+};
+
+// Puts the shell back where it was.
+class Stay {
+ public:
+  explicit Stay(Memory& memory)
+      : memory_(memory), folder_(memory.folder), elsewhere_(memory.elsewhere) {}
+  ~Stay() {
+    memory_.folder = std::move(folder_);
+    memory_.elsewhere = std::move(elsewhere_);
+  }
+  Stay(const Stay&) = delete;
+  Stay& operator=(const Stay&) = delete;
+
+ private:
+  Memory& memory_;
+  Folder folder_;
+  std::vector<Folder> elsewhere_;
 };
 
 // What all texts within one text share.
 struct Reading {
   Found found = {};
-  const Variables* outer = nullptr;
+  const Surroundings* around = nullptr;
+  std::size_t fresh = 0;                    // commands in repositories that are new
   std::size_t budget = 16 * kTextBytesMax;  // bytes still to be read, in all texts together
 
+  std::optional<std::string> outer(std::string_view name) const {
+    if (around == nullptr || !around->variables) return std::nullopt;
+    return around->variables(name);
+  }
+  // Nobody can tell: then it is.
+  bool is_missing(const std::string& path) const {
+    return around != nullptr && around->exists && !around->exists(path);
+  }
+  bool exists(const std::string& path) const {
+    return around != nullptr && around->exists && around->exists(path);
+  }
   void unclear(std::string_view why) {
     if (found.unclear.empty()) found.unclear = why;
   }
 };
 
-// Reads a text within another, and judges its commands.
-void read_script(std::string_view text, Reading& reading, Memory& memory, std::size_t nesting);
+// Reads a text within another, and judges its commands. Gives what it writes, if that is known.
+std::optional<std::string> read_script(std::string_view text, Reading& reading, Memory& memory,
+                                       std::size_t nesting);
 
 // One command, with its redirections gone. True: it reads a script from its standard input.
 bool judge_command(Words words, Reading& reading, Memory& memory, std::size_t nesting);
 
 // The words after "git". `typed`: of the whole command.
-void judge_git(std::span<const Word> words, const Folder& folder, Reading& reading,
-               const std::string& typed);
+void judge_git(std::span<const Word> words, Reading& reading, Memory& memory,
+               const std::string& typed, std::size_t nesting);
 
 void add_danger(Reading& reading, Danger danger);
 std::string typed_text(std::span<const Word> words);
 // A word as a path. `wild`: it has wildcards.
 Path path_of(const Word& word, bool wild);
-// The folder after `cd WORD`.
-Folder folder_at(const Folder& from, const Word& word);
+// The folder after `git -C WORD`.
+Folder folder_at(const Folder& from, const Word& word, const Memory& memory);
+// Without x/.., as `cd` goes.
+Folder logical(Folder folder);
+// A folder that a command makes; `repository`: and a repository in it.
+void remember_made(const Word& word, bool repository, const Folder& from, const Reading& reading,
+                   Memory& memory);
 
 }  // namespace lockkeeper::enforce::shell

@@ -7,7 +7,7 @@
 namespace lockkeeper::enforce::shell {
 namespace {
 
-constexpr std::size_t kValueBytesMax = 4096;   // of a variable: a path
+constexpr std::size_t kValueBytesMax = 16384;  // of a variable: a path, or a small script
 constexpr std::size_t kBracesBytesMax = 1024;  // of {a,b}, looked at once for each brace
 
 bool is_name_start(char c) {
@@ -167,36 +167,50 @@ void Reader::in_double_quotes(Word& word) {
   at_ += 2;
 }
 
-// Substitutions that say where they are, and the one that is in no repository.
-bool Reader::well_known(Word& word) {
-  for (const std::string_view here : {"$(pwd)", "$PWD/", "${PWD}"}) {
-    if (!comes(here)) continue;
-    word.text += here.ends_with('/') ? "./" : ".";
-    at_ += here.size();
-    return true;
+// Where the shell is.
+void Reader::here(Word& word) {
+  const Folder& folder = memory_.folder;
+  const std::optional<std::string> begin = reading_.outer("PWD");
+  if (!folder.known) return unknown(word);
+  if (folder.path.starts_with('/')) {
+    word.text += folder.path;
+  } else if (begin && begin->starts_with('/')) {
+    word.text += folder.path.empty() ? *begin : *begin + "/" + folder.path;
+  } else {
+    word.text += '.';
   }
-  for (const std::string_view temporary : {"$(mktemp -d)", "$(mktemp)"}) {
-    if (!comes(temporary)) continue;
-    word.text += "/tmp/tmp.*";
-    word.pattern = true;
-    at_ += temporary.size();
-    return true;
-  }
-  return false;
+}
+
+// $(…), after its dollar.
+void Reader::substitution(Word& word, Quotes quotes) {
+  const std::size_t before = std::exchange(finished_, 0);
+  subshell();
+  const std::optional<std::string> text = output();
+  finished_ += before;
+  put_output(word, text, quotes);
+}
+
+void Reader::put_output(Word& word, const std::optional<std::string>& text, Quotes quotes) {
+  if (!text) return unknown(word);
+  Word value{.text = text->substr(0, text->find_last_not_of('\n') + 1)};
+  append(word, value, quotes);
 }
 
 void Reader::dollar(Word& word, Quotes quotes) {
-  if (well_known(word)) return;
   const char next = peek(1);
   if (next == '(') {
     const std::size_t end = comes("$((") ? arithmetic_end(at_ + 3) : std::string::npos;
     at_ += end == std::string::npos ? 1U : 3U;
-    if (end == std::string::npos) {
-      subshell();
-    } else {
-      arithmetic(end);
-    }
+    if (end == std::string::npos) return substitution(word, quotes);
+    arithmetic(end);
     return unknown(word);
+  }
+  if (next == '[') {  // arithmetic of old
+    const std::size_t end = text_.find(']', at_);
+    if (end != std::string::npos && end < at_ + kBracesBytesMax) {
+      at_ = end + 1;
+      return unknown(word);
+    }
   }
   if (next == '{') return braced(word, quotes);
   if (quotes == Quotes::kNone && (next == '\'' || next == '"')) {
@@ -209,7 +223,11 @@ void Reader::dollar(Word& word, Quotes quotes) {
     while (more() && is_in_name(peek())) ++at_;
     return variable(word, std::string(text_.substr(begin, at_ - begin)), quotes);
   }
-  if (next != '\0' && std::string_view("0123456789@*#?$!-").find(next) != std::string_view::npos) {
+  if (next == '@' || next == '*') {
+    ++at_;
+    return variable(word, "@", next == '@' ? Quotes::kNone : quotes);
+  }
+  if (next != '\0' && std::string_view("0123456789#?$!-").find(next) != std::string_view::npos) {
     ++at_;
     return unknown(word);
   }
@@ -220,23 +238,32 @@ void Reader::braced(Word& word, Quotes quotes) {
   at_ = std::min(at_ + 2, text_.size());
   const std::size_t begin = at_;
   while (more() && is_in_name(peek())) ++at_;
-  if (peek() == '}') {
-    const std::string name(text_.substr(begin, at_ - begin));
-    ++at_;
-    return variable(word, name, quotes);
+  std::string name(text_.substr(begin, at_ - begin));
+  const bool list = comes("[@]") || comes("[*]");
+  if (list) {
+    name += "[@]";
+    at_ += 3;
   }
+  if (peek() == '}') {
+    ++at_;
+    return variable(word, name, list ? Quotes::kNone : quotes);
+  }
+  // ${NAME:-operand}
+  if (peek() == ':' && std::string_view("-=?+").find(peek(1)) != std::string_view::npos) ++at_;
+  const char how = peek();
   if (!enter()) return unknown(word);
-  Word ignored;
+  if (more() && std::string_view("-=?+").find(how) != std::string_view::npos) ++at_;
+  Word operand;
   while (more() && peek() != '}') {
     if (peek() == '\'' && quotes == Quotes::kNone) {
-      single_quoted(ignored);
+      single_quoted(operand);
     } else if (peek() == '"') {
       ++at_;
-      double_quoted(ignored);
+      double_quoted(operand);
     } else {
-      in_double_quotes(ignored);
+      in_double_quotes(operand);
     }
-    ignored.text.clear();
+    if (operand.text.size() > kValueBytesMax) operand = any_word();
   }
   if (more()) {
     ++at_;
@@ -244,31 +271,52 @@ void Reader::braced(Word& word, Quotes quotes) {
     reading_.unclear("a brace is not closed");
   }
   leave();
-  unknown(word);
+  expanded(word, name, quotes, std::move(operand), how);
+}
+
+bool Reader::is_set(const std::string& name) const {
+  return name == "PWD" || memory_.spoiled.contains(name) || memory_.variables.contains(name) ||
+         reading_.outer(name).has_value();
+}
+
+// A variable that nobody sets is taken for one that is not set.
+void Reader::expanded(Word& word, const std::string& name, Quotes quotes, Word operand, char how) {
+  if (how == '?') return variable(word, name, quotes);
+  if (how == '+') return append(word, operand, quotes);
+  if (how != '-' && how != '=') return unknown(word);
+  if (is_set(name)) return variable(word, name, quotes);
+  append(word, operand, quotes);
 }
 
 void Reader::variable(Word& word, const std::string& name, Quotes quotes) {
-  if (name == "PWD") {
-    word.text += '.';
-    return;
-  }
+  if (name == "PWD") return here(word);
   Word value = any_word();
   const bool spoiled = memory_.spoiled.contains(name);
   const auto set = memory_.variables.find(name);
   if (set != memory_.variables.end()) {
     value = set->second;
-  } else if (!spoiled && reading_.outer != nullptr && *reading_.outer) {
-    const std::optional<std::string> outer = (*reading_.outer)(name);
-    if (outer) value = {.text = *outer};
+  } else if (const auto outer = spoiled ? std::nullopt : reading_.outer(name)) {
+    value = {.text = *outer};
   }
-  // The shell makes several words of it.
-  const bool splits =
-      quotes == Quotes::kNone && value.text.find_first_of(" \t\n") != std::string::npos;
-  if (value.text.size() > kValueBytesMax || value.text.size() > reading_.budget || splits) {
+  append(word, value, quotes);
+}
+
+// Without quotes the shell makes several words of what has blanks.
+void Reader::append(Word& word, const Word& value, Quotes quotes) {
+  if (value.text.size() > kValueBytesMax || value.text.size() > reading_.budget) {
     return unknown(word);
   }
   reading_.budget -= value.text.size();
-  word.text += value.text;
+  std::string text = value.text;
+  const bool splits = quotes == Quotes::kNone && word.name_size == 0 &&
+                      (value.fields || text.find_first_of(" \t\n") != std::string::npos);
+  if (splits) {
+    std::ranges::replace_if(text, [](char c) { return is_blank(c) || c == '\n'; }, kFieldEnd);
+    word.fields = true;
+  } else if (value.fields) {
+    std::ranges::replace(text, kFieldEnd, ' ');
+  }
+  word.text += text;
   word.known = word.known && value.known;
   word.pattern = word.pattern || value.pattern;
 }
@@ -286,10 +334,8 @@ void Reader::backticks(Word& word) {
   } else {
     reading_.unclear("a backtick is not closed");
   }
-  const Folder outside = memory_.folder;
-  read_script(inner, reading_, memory_, nesting_ + 1);
-  memory_.folder = outside;
-  unknown(word);
+  const Stay stay(memory_);
+  put_output(word, read_script(inner, reading_, memory_, nesting_ + 1), Quotes::kDouble);
 }
 
 // {a,b} and {1..9}: anything may be there. False: it is only a brace.
