@@ -75,6 +75,8 @@ void say(const std::string& text) {
 
 // 0: git may run.
 int judged(const std::vector<std::string>& words, const service::Runtime& runtime) {
+  // Whatever is wrong with its name or its folder, `git status` works.
+  if (!enforce::hook::is_git_to_judge(words)) return 0;
   const auto who = identities(runtime.env);
   const auto folder = realm::current_folder();
   if (!who || !folder) {

@@ -1,5 +1,7 @@
 #include "enforce/hook/git_work.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 
 #include "base/parse.h"
@@ -14,21 +16,11 @@ namespace {
 using shell::Danger;
 using shell::Kind;
 
-constexpr std::size_t kNotedMax = 20;   // of one command
-constexpr std::size_t kLostMax = 1000;  // commits of one branch
+constexpr std::size_t kNotedMax = 20;     // of one command
+constexpr std::size_t kLostMax = 1000;    // commits of one branch
+constexpr std::int64_t kFileTimeMs = 20;  // by which a file's time may lag behind the clock
 constexpr std::string_view kCommitted = "committed";
 constexpr std::string_view kStashed = "stashed";
-
-void note_entries(const std::string& file, std::int64_t since_s, std::string_view what,
-                  core::ReportRequest& report) {
-  std::size_t noted = 0;
-  for (const git::LogEntry& entry : git::newest_log_entries(file)) {
-    const bool makes = what == kStashed || entry.words.starts_with("commit") ||
-                       entry.words.starts_with("cherry-pick") || entry.words.starts_with("revert");
-    if (!makes || entry.at_s < since_s || ++noted > kNotedMax) continue;
-    report.notes.push_back({std::string(what), {entry.commit}, {}, "command"});
-  }
-}
 
 // By id, who made it.
 Result<std::map<std::string, core::Owner>> makers(Place& place, std::int64_t now_wall_ms) {
@@ -42,6 +34,28 @@ Result<std::map<std::string, core::Owner>> makers(Place& place, std::int64_t now
     if (ours && !event.resources.empty()) made.try_emplace(event.resources.front(), event.owner);
   }
   return made;
+}
+
+struct Entry {
+  std::string_view what;
+  std::string commit;
+};
+
+// What was written to the log since then. Its entries have seconds; its file is more exact.
+void add_entries(const std::string& file, std::int64_t since_ms, std::string_view what,
+                 std::vector<Entry>& to) {
+  struct stat info{};
+  if (::stat(file.c_str(), &info) != 0) return;
+  const std::int64_t written_ms =
+      std::int64_t{info.st_mtim.tv_sec} * 1000 + info.st_mtim.tv_nsec / 1'000'000;
+  if (written_ms + kFileTimeMs < since_ms) return;
+  std::size_t added = 0;
+  for (git::LogEntry& entry : git::newest_log_entries(file)) {
+    const bool makes = what == kStashed || entry.words.starts_with("commit") ||
+                       entry.words.starts_with("cherry-pick") || entry.words.starts_with("revert");
+    if (!makes || entry.at_s < since_ms / 1000 || ++added > kNotedMax) continue;
+    to.push_back({what, std::move(entry.commit)});
+  }
 }
 
 // What the command is about: by id, how it is called.
@@ -129,9 +143,17 @@ void note_git_work(Session& session, Place& place, core::ReportRequest& report) 
   for (const core::RunningCall& call : *own) {
     begun_mono_ms = std::min(begun_mono_ms, call.begun_mono_ms);
   }
-  const std::int64_t since_s = (now.wall_ms - (now.mono_ms - begun_mono_ms)) / 1000;
-  note_entries(realm::join_path(*folder, "logs/HEAD"), since_s, kCommitted, report);
-  note_entries(git::stash_log(place.realm().common_dir), since_s, kStashed, report);
+  const std::int64_t since_ms = now.wall_ms - (now.mono_ms - begun_mono_ms);
+  std::vector<Entry> entries;
+  add_entries(realm::join_path(*folder, "logs/HEAD"), since_ms, kCommitted, entries);
+  add_entries(git::stash_log(place.realm().common_dir), since_ms, kStashed, entries);
+  if (entries.empty()) return;
+  // Somebody else's of the same second is noted already.
+  const auto made = makers(place, now.wall_ms);
+  for (Entry& entry : entries) {
+    if (made && made->contains(entry.commit)) continue;
+    report.notes.push_back({std::string(entry.what), {std::move(entry.commit)}, {}, "command"});
+  }
 }
 
 bool is_about_history(Kind kind) {

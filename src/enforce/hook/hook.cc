@@ -107,6 +107,10 @@ Said answer_wake(const World& world, std::string_view payload,
   return {};
 }
 
+bool is_git_to_judge(std::span<const std::string> words) {
+  return !shell::look_at_git(words).empty();
+}
+
 Answer judge_git(const World& world, const std::vector<core::Owner>& identities,
                  std::span<const std::string> words) {
   shell::Found found = shell::look_at_git(words);

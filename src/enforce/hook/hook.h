@@ -43,6 +43,8 @@ struct World {
 // Throws nothing that the standard library does not.
 Said answer_hook(const World& world, std::string_view payload);
 
+// Whether judge_git() has anything to judge. Nothing is opened, and nobody is asked for.
+bool is_git_to_judge(std::span<const std::string> words);
 // One call of git that no hook tells of: `words` are those after "git". `identities`: the names
 // that its caller has, at least one.
 Answer judge_git(const World& world, const std::vector<core::Owner>& identities,

@@ -111,13 +111,21 @@ void GitWords::letters(std::span<const Word> words, std::size_t& at, std::string
   }
 }
 
+// The words that a loop goes through.
+Words chosen(const Word& word) {
+  Words words;
+  for (const std::string& text : word.choices) words.push_back({.text = text, .typed = text});
+  return words;
+}
+
 // Makes paths of pathspecs.
 void add_paths(Danger& danger, std::span<const Word> words) {
   const auto widen = [&](Scope scope) { danger.scope = std::max(danger.scope, scope); };
-  danger.scope = Scope::kPaths;
   for (const Word& word : words) {
     // ":/" and ":(top)" are the whole worktree, ":!x" all but x.
-    if (word.text.starts_with(':')) {
+    if (!word.choices.empty()) {
+      add_paths(danger, chosen(word));
+    } else if (word.text.starts_with(':')) {
       widen(Scope::kWorktree);
     } else if (word.is_anything() || word.text.empty() || word.text == "." || word.text == "./" ||
                word.text == "*" || word.is_all()) {
@@ -198,6 +206,7 @@ class GitJudging {
     if (!helps_) add_danger(reading_, std::move(one));
   }
   void found_paths(Danger one, std::span<const Word> words, bool from_file) {
+    one.scope = Scope::kPaths;
     add_paths(one, words);
     if (from_file) one.scope = Scope::kWorktree;
     if (other_tree_ && one.scope == Scope::kPaths) one.scope = Scope::kWorktree;
@@ -212,7 +221,7 @@ class GitJudging {
   std::size_t nesting_;
   std::map<std::string, std::string, std::less<>> aliases_;  // by -c
   const Word* named_ = nullptr;                              // the folder, by -C
-  bool other_tree_ = false;  // --work-tree: paths are relative to somewhere else
+  bool other_tree_ = false;  // paths are not what they seem: --work-tree, --icase-pathspecs
   bool autostash_ = false;   // by -c
   bool clean_unforced_ = false;
   bool helps_ = false;  // it only shows how it is used
@@ -247,6 +256,7 @@ std::span<const Word> GitJudging::global_options(std::span<const Word> words) {
       named_ = &*(words.begin() - 1);
     }
     if (text == "-c") setting(value.text);
+    if (text == "--icase-pathspecs") other_tree_ = true;
     if (!text.starts_with("--work-tree")) continue;
     other_tree_ = true;
     const std::size_t equals = text.find('=');
@@ -461,8 +471,9 @@ void GitJudging::lose_branches(std::span<const Word> names, std::string kept_by)
   Danger one = danger(Kind::kDeleteBranch);
   one.kept_by = std::move(kept_by);
   for (const Word& word : names) {
+    one.names.insert(one.names.end(), word.choices.begin(), word.choices.end());
     if (word.known) one.names.push_back(word.text);
-    if (!word.known) one.paths_unknown = true;
+    if (!word.known && word.choices.empty()) one.paths_unknown = true;
   }
   if (!names.empty()) found(std::move(one));
 }

@@ -281,6 +281,7 @@ constexpr Case kWhere[] = {
     {"git --work-tree=w checkout -- a.c", "discard w: / a.c"},
     {"GIT_WORK_TREE=w git reset --hard", "discard w: /"},
     {"git --literal-pathspecs checkout -- a.c", "discard a.c"},
+    {"git --icase-pathspecs checkout -- A.C", "discard / A.C"},
     {"cd sub && git reset --hard", "discard sub: /"},
     {"cd sub; git clean -f", "clean sub: . +new"},
     {"cd sub\ngit add .", "stage sub: . +new"},

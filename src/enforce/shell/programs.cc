@@ -21,6 +21,7 @@ struct Starter {
 constexpr auto kStarters = std::to_array<Starter>({
     {"builtin", "", ""},
     {"busybox", "", ""},
+    {"caffeinate", "tw", ""},
     {"chronic", "", ""},
     {"chrt", "pTPD", "", 1},
     {"command", "", ""},
@@ -51,6 +52,7 @@ constexpr auto kStarters = std::to_array<Starter>({
 constexpr auto kSubStarters =
     std::to_array<std::pair<std::string_view, std::string_view>>({{"bundle", "exec"},
                                                                   {"lockkeeper", "run"},
+                                                                  {"mise", "exec"},
                                                                   {"npm", "exec"},
                                                                   {"pipenv", "run"},
                                                                   {"pnpm", "exec"},
@@ -70,6 +72,15 @@ std::string program_of(const Word& word) {
 
 bool is_long_valued(std::string_view longs, std::string_view word) {
   return longs.find(" " + std::string(word) + " ") != std::string_view::npos;
+}
+
+// {} is what only xargs or find knows.
+Word filled_in(Word word) {
+  for (std::size_t at = 0; (at = word.text.find("{}", at)) != std::string::npos; ++at) {
+    word.text.replace(at, 2, "*");
+    word.known = false;
+  }
+  return word;
 }
 
 // How many words an option takes: itself, and perhaps its value. `valued`: letters.
@@ -194,7 +205,7 @@ bool Judging::take_starter(const Starter& starter) {
   if (starter.name != "xargs") return true;
   // What it reads comes last, or wherever -I says.
   for (Word& word : words_) {
-    if (word.text.find("{}") != std::string::npos) word = any_word();
+    word = filled_in(word);
   }
   if (!words_.empty()) words_.push_back(any_word());
   return true;
@@ -319,8 +330,7 @@ void Judging::find() {
     if (std::ranges::find(kActions, words_[at].text) == kActions.end()) continue;
     Words inner;
     for (++at; at < words_.size() && words_[at].text != ";" && words_[at].text != "+"; ++at) {
-      const bool found = words_[at].text.find("{}") != std::string::npos;
-      inner.push_back(found ? any_word() : words_[at]);
+      inner.push_back(filled_in(words_[at]));
     }
     if (!inner.empty()) judge_command(std::move(inner), reading_, memory_, nesting_ + 1);
   }
@@ -340,6 +350,8 @@ void Judging::remove() {
       recursive = recursive ||
                   (is_long ? text.size() > 4 && std::string_view("--recursive").starts_with(text)
                            : text.find_first_of("rR") != std::string::npos);
+    } else if (!word.choices.empty()) {
+      for (const std::string& choice : word.choices) danger.paths.push_back({choice});
     } else if (word.is_anything()) {
       danger.paths_unknown = true;
     } else if (word.is_all()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,6 +82,7 @@ class Reader {
   void give_input(const Pending& now, const Output& piped);
   Output output_of(const Words& words, const Pending& now, const Output& piped);
   void strip_keywords(Words& words);
+  void loop(std::span<const Word> words);
   void open_compound(bool may_not_run);
   void other_branch();
   void close_compound();

@@ -325,6 +325,20 @@ void Reader::close_compound() {
   sure_ = one.sure && !one.may_not_run;
 }
 
+// `for NAME in WORD…`: nobody knows which of them it is.
+void Reader::loop(std::span<const Word> words) {
+  if (words.empty()) return;
+  Word value = any_word();
+  const bool listed = words.size() > 2 && words[1].typed == "in";
+  for (const Word& word : words.subspan(listed ? 2U : words.size())) {
+    if (!word.known || word.pattern || value.choices.size() >= kExpandedMax) {
+      return memory_.spoil(words[0].text);
+    }
+    value.choices.push_back(word.text);
+  }
+  memory_.set(words[0].text, std::move(value));
+}
+
 void Reader::strip_keywords(Words& words) {
   std::size_t skip = 0;
   while (skip < words.size()) {
@@ -341,7 +355,7 @@ void Reader::strip_keywords(Words& words) {
       skip = std::min(skip + 2, words.size());
       function_ = true;
     } else if (first == "for" || first == "select") {
-      if (skip + 1 < words.size()) memory_.spoil(words[skip + 1].text);
+      loop(std::span(words).subspan(skip + 1));
       skip = words.size();
       open_compound(true);
     } else {

@@ -13,14 +13,15 @@
 namespace lockkeeper::enforce::shell {
 
 struct Word {
-  std::string text = {};      // without its quotes; '*' stands for what only the shell knows
-  std::string typed = {};     // as it stands in the text
-  bool known = true;          // false: an expansion is part of it
-  bool pattern = false;       // has wildcards that are not quoted
-  bool quoted = false;        // at least in part: not a keyword
-  bool fields = false;        // several words, with kFieldEnd between them
-  bool output = false;        // <(…): a file with this text
-  std::size_t name_size = 0;  // of NAME=VALUE: the name's. 0: it is not an assignment
+  std::string text = {};   // without its quotes; '*' stands for what only the shell knows
+  std::string typed = {};  // as it stands in the text
+  bool known = true;       // false: an expansion is part of it
+  bool pattern = false;    // has wildcards that are not quoted
+  bool quoted = false;     // at least in part: not a keyword
+  bool fields = false;     // several words, with kFieldEnd between them
+  bool output = false;     // <(…): a file with this text
+  std::vector<std::string> choices = {};  // all that it may be: the words of a loop
+  std::size_t name_size = 0;              // of NAME=VALUE: the name's. 0: it is not an assignment
 
   // Nothing at all is known of it.
   bool is_anything() const { return !known && text.starts_with('*'); }

@@ -25,6 +25,7 @@ Word Reader::word() {
   while (more() && character(word)) {
   }
   word.typed = text_.substr(begin, at_ - begin);
+  if (word.text != "*") word.choices.clear();  // only a part of it is a loop's
   return word;
 }
 
@@ -316,6 +317,7 @@ void Reader::append(Word& word, const Word& value, Quotes quotes) {
   } else if (value.fields) {
     std::ranges::replace(text, kFieldEnd, ' ');
   }
+  if (word.text.empty()) word.choices = value.choices;
   word.text += text;
   word.known = word.known && value.known;
   word.pattern = word.pattern || value.pattern;
