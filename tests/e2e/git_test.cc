@@ -172,6 +172,14 @@ TEST_F(Git, TheGitInFrontIsItsUsersAloneAndFindsTheRealOne) {
   EXPECT_EQ(std::filesystem::read_symlink(link), std::filesystem::canonical(Stage::program()));
 }
 
+TEST_F(Git, HarmlessGitWorksWhateverItsCallerIsCalled) {
+  const Answer named = run("bob", {"sh", "-c", "LOCKKEEPER_AGENT='a b' git rev-parse --git-dir"});
+  EXPECT_EQ(named.out, ".git\n") << named.all();
+  const Answer gone =
+      run("bob", {"sh", "-c", "mkdir gone && cd gone && rmdir ../gone && git --version"});
+  EXPECT_THAT(gone.out, HasSubstr("git version")) << gone.all();
+}
+
 TEST_F(Git, WithoutGitInPathItSaysSo) {
   std::filesystem::create_directory(stage_.path("bin"));
   for (const char* const name : {"sh", "env"}) {

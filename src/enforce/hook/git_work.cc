@@ -18,7 +18,7 @@ using shell::Kind;
 
 constexpr std::size_t kNotedMax = 20;     // of one command
 constexpr std::size_t kLostMax = 1000;    // commits of one branch
-constexpr std::int64_t kFileTimeMs = 20;  // by which a file's time may lag behind the clock
+constexpr std::int64_t kFileTimeMs = 10;  // by which a file's time may lag behind the clock
 constexpr std::string_view kCommitted = "committed";
 constexpr std::string_view kStashed = "stashed";
 
@@ -41,19 +41,25 @@ struct Entry {
   std::string commit;
 };
 
-// What was written to the log since then. Its entries have seconds; its file is more exact.
-void add_entries(const std::string& file, std::int64_t since_ms, std::string_view what,
-                 std::vector<Entry>& to) {
+// Logs have seconds; the file of a new commit tells more. One in a pack is not new.
+bool is_older(const std::string& objects, const std::string& commit, std::int64_t than_ms) {
   struct stat info{};
-  if (::stat(file.c_str(), &info) != 0) return;
-  const std::int64_t written_ms =
+  if (commit.size() < 3) return false;
+  const std::string file = objects + "/" + commit.substr(0, 2) + "/" + commit.substr(2);
+  if (::stat(file.c_str(), &info) != 0) return false;
+  const std::int64_t made_ms =
       std::int64_t{info.st_mtim.tv_sec} * 1000 + info.st_mtim.tv_nsec / 1'000'000;
-  if (written_ms + kFileTimeMs < since_ms) return;
+  return made_ms + kFileTimeMs < than_ms;
+}
+
+void add_entries(const std::string& log, const std::string& objects, std::int64_t since_ms,
+                 std::string_view what, std::vector<Entry>& to) {
   std::size_t added = 0;
-  for (git::LogEntry& entry : git::newest_log_entries(file)) {
+  for (git::LogEntry& entry : git::newest_log_entries(log)) {
     const bool makes = what == kStashed || entry.words.starts_with("commit") ||
                        entry.words.starts_with("cherry-pick") || entry.words.starts_with("revert");
-    if (!makes || entry.at_s < since_ms / 1000 || ++added > kNotedMax) continue;
+    if (!makes || entry.at_s < since_ms / 1000) continue;
+    if (is_older(objects, entry.commit, since_ms) || ++added > kNotedMax) continue;
     to.push_back({what, std::move(entry.commit)});
   }
 }
@@ -145,8 +151,10 @@ void note_git_work(Session& session, Place& place, core::ReportRequest& report) 
   }
   const std::int64_t since_ms = now.wall_ms - (now.mono_ms - begun_mono_ms);
   std::vector<Entry> entries;
-  add_entries(realm::join_path(*folder, "logs/HEAD"), since_ms, kCommitted, entries);
-  add_entries(git::stash_log(place.realm().common_dir), since_ms, kStashed, entries);
+  const std::string& common = place.realm().common_dir;
+  const std::string objects = realm::join_path(common, "objects");
+  add_entries(realm::join_path(*folder, "logs/HEAD"), objects, since_ms, kCommitted, entries);
+  add_entries(git::stash_log(common), objects, since_ms, kStashed, entries);
   if (entries.empty()) return;
   // Somebody else's of the same second is noted already.
   const auto made = makers(place, now.wall_ms);

@@ -418,6 +418,26 @@ TEST_F(Commands, TheLastCommitOfAnotherIsNotAmended) {
   EXPECT_EQ(refused("git commit --amend --no-edit"), "") << "nobody knows whose it is";
 }
 
+TEST_F(Commands, ACommitOfTheSameSecondIsNotTheCallers) {
+  const auto age_objects = [&] {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(at(".git/objects"))) {
+      const auto time = entry.last_write_time() - std::chrono::milliseconds(100);
+      std::filesystem::last_write_time(entry.path(), time);
+    }
+  };
+  age_objects();
+  wrote("s1", "a.c", "changed by s1");
+  ran("s1", "commit -m work a.c");
+  over("s1");
+  EXPECT_EQ(events("committed").size(), 1U) << "those before are not its own";
+  ran("s2", "status");
+  EXPECT_EQ(events("committed").size(), 1U) << "that was another's";
+  git("commit --allow-empty -m person");
+  age_objects();
+  ran("s2", "status");
+  EXPECT_EQ(events("committed").size(), 1U);
+}
+
 TEST_F(Commands, AnUnmergedBranchOfAnotherIsNotDeleted) {
   git("checkout -b theirs");
   wrote("s1", "a.c", "changed by s1");
