@@ -33,17 +33,24 @@ class Judging {
 
  private:
   void judge_trace(const core::Trace& trace) {
-    // Nobody is told off for what nobody is known to have done.
-    if (trace.owner.agent.empty() || party_.has(trace.owner)) return;
     for (auto [at, end] = by_name_.equal_range(trace.change.path); at != end; ++at) {
       const CommittedPath& path = *at->second;
       if (!is_uncommitted(trace, path.head_id)) continue;
-      found_.push_back({.path = path.path,
-                        .why = is_taken_over(path, trace) ? Why::kTakenOver : Why::kChanged,
-                        .holder = trace.owner,
-                        .at_wall_ms = trace.at_wall_ms,
-                        .text = {}});
+      judge_writer(path, trace, trace.owner);
+      // Whoever wrote the file before has its lines in it, until all of it is committed.
+      for (const core::Owner& earlier : trace.earlier) judge_writer(path, trace, earlier);
     }
+  }
+
+  void judge_writer(const CommittedPath& path, const core::Trace& trace,
+                    const core::Owner& writer) {
+    // Nobody is told off for what nobody is known to have done.
+    if (writer.agent.empty() || party_.has(writer)) return;
+    found_.push_back({.path = path.path,
+                      .why = is_taken_over(path, trace) ? Why::kTakenOver : Why::kChanged,
+                      .holder = writer,
+                      .at_wall_ms = writer == trace.owner ? trace.at_wall_ms : 0,
+                      .text = {}});
   }
 
   void judge_holder(const core::Conflict& conflict) {
@@ -74,9 +81,12 @@ class Judging {
     found_.push_back(std::move(finding));
   }
 
+  // The committer's own change is later than that of the earlier writers, and under its lock.
   bool is_taken_over(const CommittedPath& path, const core::Trace& trace) const {
+    const bool own_change = party_.has(trace.owner);
     return std::ranges::any_of(around_.own, [&](const core::Lease& lease) {
-      const bool since = !lease.edit && lease.acquired_wall_ms > trace.at_wall_ms;
+      const bool later = own_change || lease.acquired_wall_ms > trace.at_wall_ms;
+      const bool since = !lease.edit && later;
       return since && std::ranges::any_of(lease.claims, [&](const core::Claim& claim) {
                return claim.mode == core::Mode::kExclusive &&
                       key::covers(claim.resource, path.resource);

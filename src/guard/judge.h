@@ -1,7 +1,7 @@
 // The rule: what speaks against a commit (G1). Pure: everything that it needs is passed in.
 //
 // A path of a commit is refused if, in this worktree, another party has changed it and not
-// committed that, or has a confirmed edit there; or if another party holds it on purpose since
+// committed that (also if somebody has changed it again), or has a confirmed edit there; or if another party holds it on purpose since
 // before the change. Whoever works on it in another worktree is worth a warning.
 #pragma once
 
@@ -42,10 +42,10 @@ struct Finding {
   };
   std::string path = {};
   Why why = Why::kChanged;
-  core::Owner holder = {};  // no agent: nobody knows who it was
-  bool foreign = false;     // another tool's lock
-  std::int64_t at_wall_ms = 0;
-  std::string text = {};  // kHeld: the reason; kElsewhere: the worktree
+  core::Owner holder = {};      // no agent: nobody knows who it was
+  bool foreign = false;         // another tool's lock
+  std::int64_t at_wall_ms = 0;  // 0: not known
+  std::string text = {};        // kHeld: the reason; kElsewhere: the worktree
 };
 
 bool refuses(const Finding& finding);

@@ -79,6 +79,26 @@ TEST_F(Judge, WhatTheLastCommitHasIsNobodysAnyMore) {
   EXPECT_THAT(found(), IsEmpty());
 }
 
+TEST_F(Judge, G1_WhoeverWroteTheFileBeforeHasItsLinesInIt) {
+  trace(kMe);
+  EXPECT_THAT(found(), IsEmpty());
+  around_.traces.front().earlier = {kMe, kOther};
+  EXPECT_THAT(found(), ElementsAre(Why::kChanged));
+  around_.traces.front().owner = {};
+  EXPECT_THAT(found(), ElementsAre(Why::kChanged));
+  // Locked on purpose, then changed: taken over, though the change is later than the lock.
+  around_.traces.front().owner = kMe;
+  core::Lease own;
+  own.owner = kMe;
+  own.claims = {{resource("a"), core::Mode::kExclusive}};
+  own.acquired_wall_ms = 400;
+  around_.own = {own};
+  EXPECT_THAT(found(), ElementsAre(Why::kTakenOver));
+  around_.own.clear();
+  around_.traces.front().change.content = "head";
+  EXPECT_THAT(found(), IsEmpty());
+}
+
 TEST_F(Judge, G1_AnUncommittedDeletionIsAChange) {
   trace(kOther, "");
   around_.traces.front().change.mark = {};

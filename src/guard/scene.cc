@@ -123,8 +123,9 @@ Result<std::vector<Finding>> Scene::judge_paths(const std::vector<CommittedPath>
     LK_ASSIGN(core::CheckReply reply, locks_.check(command));
     std::ranges::move(reply.conflicts, std::back_inserter(around.in_the_way));
   }
-  const bool others = std::ranges::any_of(
-      around.traces, [&](const core::Trace& trace) { return !party_.has(trace.owner); });
+  const bool others = std::ranges::any_of(around.traces, [&](const core::Trace& trace) {
+    return !party_.has(trace.owner) || !trace.earlier.empty();
+  });
   if (others) {
     service::ListCommand everybody;
     everybody.scan_layouts = false;

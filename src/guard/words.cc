@@ -16,7 +16,8 @@ constexpr std::size_t kFindingsShown = 20;
 constexpr std::size_t kPathsNamed = 200;
 
 std::string ago_of(std::int64_t at_wall_ms, std::int64_t now_wall_ms) {
-  return format_duration(std::max<std::int64_t>(1'000, now_wall_ms - at_wall_ms)) + " ago";
+  if (at_wall_ms == 0) return {};
+  return " " + format_duration(std::max<std::int64_t>(1'000, now_wall_ms - at_wall_ms)) + " ago";
 }
 
 std::string holder_of(const Finding& finding) {
@@ -60,18 +61,17 @@ std::string finding_words(const Finding& finding, std::int64_t now_wall_ms) {
   const std::string ago = ago_of(finding.at_wall_ms, now_wall_ms);
   switch (finding.why) {
     case Why::kChanged:
-      return file + "changed by " + holder_of(finding) + " " + ago + ", not committed";
+      return file + "changed by " + holder_of(finding) + ago + ", not committed";
     case Why::kEdited:
       return file + "being edited by " + holder_of(finding);
     case Why::kHeld:
-      return file + "locked by " + holder_of(finding) + " " + ago +
+      return file + "locked by " + holder_of(finding) + ago +
              (finding.text.empty() ? "" : ", reason " + quote(finding.text));
     case Why::kElsewhere:
       return file + "being edited by " + holder_of(finding) + " in another worktree, " +
              shown(finding.text) + ". Expect a merge";
     case Why::kTakenOver:
-      return file + "changed by " + holder_of(finding) + " " + ago +
-             ", not committed; you hold it since";
+      return file + "changed by " + holder_of(finding) + ago + ", not committed; you hold it since";
   }
   return file;
 }

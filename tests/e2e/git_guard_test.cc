@@ -38,6 +38,23 @@ TEST_F(GitGuard, G1_WhatAnotherAgentWroteIsNotSweptUp) {
   EXPECT_EQ(shell("s2", "echo x >>a; git commit -q -a -m later").status, 0);
 }
 
+TEST_F(GitGuard, G1_AFileThatTwoHaveChangedIsNotCommittedByOneAlone) {
+  edit("s1", "a", "of s1\n");
+  stop("s1");
+  // s2 is told of the change, and may then edit the file.
+  hook("s2", "UserPromptSubmit", {{"prompt", "go on"}});
+  edit("s2", "a", "of s1\nof s2\n");
+  stop("s2");
+  const Answer refused = shell("s2", "git commit -m x -- a");
+  EXPECT_EQ(refused.status, 1) << refused.all();
+  EXPECT_THAT(refused.err, HasSubstr("a: changed by claude-code (session s1), not committed"));
+  EXPECT_EQ(shell("s1", "git commit -m x -- a").status, 1);
+  const Answer taken =
+      shell("s2", std::string(Stage::program()) + " acquire a >/dev/null && git commit -q -a -m x");
+  EXPECT_EQ(taken.status, 0) << taken.all();
+  EXPECT_THAT(taken.err, HasSubstr("you hold it since"));
+}
+
 TEST_F(GitGuard, G1_NoVerifyAllAndPathsAreJudgedTheSame) {
   edit("s1", "a", "of s1\n");
   stop("s1");
