@@ -15,7 +15,8 @@ std::string included_text(std::string_view hooks_folder);
 
 bool has_config_block(std::string_view config);
 std::string with_config_block(std::string_view config);
-// As it was before with_config_block(), whatever else has changed.
+// As it was before with_config_block(), whatever else has changed. Lines that somebody has written
+// into our section stay in one of its name.
 std::string without_config_block(std::string_view config);
 
 }  // namespace lockkeeper::git

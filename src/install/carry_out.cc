@@ -1,6 +1,8 @@
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <ranges>
 
@@ -20,12 +22,44 @@ Result<void> make_git_hooks(const Machine& machine, const Plan& plan) {
   return git::make_hooks_folders(machine.env, plan.git_hooks_start);
 }
 
+// Git's own lock of the repository's configuration, while we replace that file.
+class GitConfigLock {
+ public:
+  GitConfigLock() = default;
+  GitConfigLock(const GitConfigLock&) = delete;
+  GitConfigLock& operator=(const GitConfigLock&) = delete;
+  ~GitConfigLock() {
+    if (!file_.empty()) ::unlink(file_.c_str());
+  }
+
+  Result<void> take(const Machine& machine, const Plan& plan) {
+    if (machine.git_folder.empty()) return {};
+    const std::string config = realm::join_path(machine.git_folder, "config");
+    const auto changes = [&](const Change& change) { return change.target == config; };
+    if (std::ranges::none_of(plan.changes, changes)) return {};
+    const std::string lock = config + ".lock";
+    const Fd fd(::open(lock.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!fd && errno == EEXIST) {
+      return fail(Code::kFailed, "another git is changing " + config + ": " + lock + " is there",
+                  "try again; if no git is running, remove that file");
+    }
+    if (!fd) return fail(errno_error(errno, lock, Code::kFailed));
+    file_ = lock;
+    return {};
+  }
+
+ private:
+  std::string file_;
+};
+
 class Carrier {
  public:
   Carrier(const Machine& machine, const Plan& plan, Record& record)
       : machine_(machine), plan_(plan), record_(record) {}
 
   Result<Done> run() {
+    GitConfigLock lock;
+    LK_CHECK(lock.take(machine_, plan_));
     for (const Change& change : plan_.changes) LK_CHECK(check_unchanged(change));
     for (const Change& change : plan_.changes) LK_CHECK(keep(change));
     const bool started = record_.starts_program();

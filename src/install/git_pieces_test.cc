@@ -79,6 +79,21 @@ TEST_F(GitPieces, WhatOthersChangeMeanwhileStays) {
   EXPECT_THAT(config(), testing::Not(HasSubstr("lockkeeper")));
 }
 
+TEST_F(GitPieces, WhileAGitWritesTheConfigNothingIsChanged) {
+  files_.write("repo/.git/config.lock", "");
+  const std::string before = config();
+  const auto plan = plan_install(machine_, request());
+  ASSERT_TRUE(plan);
+  const auto done = carry_out(machine_, *plan);
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().message, HasSubstr("config.lock is there"));
+  EXPECT_EQ(config(), before);
+  EXPECT_FALSE(has_include());
+  std::filesystem::remove(files_.at("repo/.git/config.lock"));
+  install();
+  EXPECT_FALSE(std::filesystem::exists(files_.at("repo/.git/config.lock")));
+}
+
 TEST_F(GitPieces, ATwiceInstalledGuardIsInstalledOnce) {
   install();
   const auto again = plan_install(machine_, request());
