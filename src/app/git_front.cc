@@ -1,8 +1,10 @@
 #include "app/git_front.h"
 
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -15,6 +17,7 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "enforce/hook/hook.h"
+#include "guard/arming.h"
 #include "host/process.h"
 #include "realm/disk_path.h"
 #include "realm/identity.h"
@@ -24,12 +27,35 @@ namespace {
 
 constexpr std::string_view kFrontName = "git-in-front";
 constexpr const char* kGit = "git";
+// The end of the name of a folder whose git judges nothing: the agent's hooks do.
+constexpr std::string_view kUnjudged = "-unjudged";
 
 // One of ours, also of another version of this program: two of them must not start each other.
 bool is_front(std::string_view folder) {
   while (folder.size() > 1 && folder.ends_with('/')) folder.remove_suffix(1);
   if (folder.find('/') == std::string_view::npos) return false;
   return realm::last_name(realm::parent_path(folder)) == kFrontName;
+}
+
+// Which of the two was started: the kernel knows the file's name, argv[0] is the caller's choice.
+bool is_unjudged() {
+  const auto* const file = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));  // NOLINT
+  return file != nullptr && realm::parent_path(file).ends_with(kUnjudged);
+}
+
+// Does it only ask? Tools that manage hooks learn so where they are to write them.
+bool asks_where_hooks_are(const std::vector<std::string>& words) {
+  constexpr std::string_view kWithValue[] = {"-C",           "-c",           "--git-dir",
+                                             "--work-tree",  "--namespace",  "--super-prefix",
+                                             "--config-env", "--attr-source"};
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (std::ranges::find(kWithValue, words[i]) != std::end(kWithValue)) {
+      ++i;
+    } else if (!words[i].starts_with('-')) {
+      return words[i] == "config" || words[i] == "rev-parse";
+    }
+  }
+  return false;
 }
 
 // The first in PATH that is not one of ours. Empty: there is none.
@@ -95,7 +121,7 @@ int judged(const std::vector<std::string>& words, const service::Runtime& runtim
 
 }  // namespace
 
-Result<std::string> make_git_front(const realm::Environment& env) {
+Result<std::string> make_git_front(const realm::Environment& env, bool judges) {
   const std::string program = host::own_program_path();
   const auto state = realm::xdg_folder(env, "XDG_STATE_HOME", ".local/state");
   if (!state || program.empty()) {
@@ -106,7 +132,8 @@ Result<std::string> make_git_front(const realm::Environment& env) {
   LK_ASSIGN(const Folder top, Folder::open(*state, "", Folder::Kind::kPrivate));
   LK_ASSIGN(const Folder ours, top.folder("lockkeeper"));
   LK_ASSIGN(const Folder fronts, ours.folder(std::string(kFrontName)));
-  LK_ASSIGN(Folder folder, fronts.folder(realm::store_digest(program)));
+  const std::string name = realm::store_digest(program) + std::string(judges ? "" : kUnjudged);
+  LK_ASSIGN(Folder folder, fronts.folder(name));
   char target[PATH_MAX];
   const ssize_t size = ::readlinkat(folder.fd(), kGit, target, sizeof target);
   if (size > 0 && std::string_view(target, static_cast<std::size_t>(size)) == program) {
@@ -130,7 +157,9 @@ int run_git_front(int argc, char** argv, const service::Runtime& runtime) {
     return 127;
   }
   const std::vector<std::string> words(argv + 1, argv + argc);
-  if (const int status = judged(words, runtime); status != 0) return status;
+  const int status = is_unjudged() ? 0 : judged(words, runtime);
+  if (status != 0) return status;
+  if (asks_where_hooks_are(words)) guard::disarm_process(runtime.env, "");
   std::string name = kGit;
   argv[0] = name.data();
   ::execv(git.c_str(), argv);

@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
   };
   runtime.layout_kinds = wiring::layout_kinds();
   runtime.make_service = wiring::make_service;
-  runtime.git_front = [&] { return app::make_git_front(runtime.env); };
+  runtime.git_front = [&](bool judges) { return app::make_git_front(runtime.env, judges); };
   if (argc > 0 && app::is_git_front(argv[0])) return app::run_git_front(argc, argv, runtime);
   cli::CliEnvironment environment;
   environment.runtime = &runtime;

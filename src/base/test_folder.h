@@ -18,8 +18,18 @@ class TestFolder {
     path_ = name;
   }
   ~TestFolder() {
+    namespace fs = std::filesystem;
+    std::error_code failed;
+    fs::remove_all(path_, failed);
+    if (!failed) return;
+    // Folders that their owner may not write.
     std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
+    for (fs::recursive_directory_iterator each(path_, ignored), end; each != end;
+         each.increment(ignored)) {
+      if (!each->is_directory(ignored) || each->is_symlink(ignored)) continue;
+      fs::permissions(each->path(), fs::perms::owner_all, fs::perm_options::add, ignored);
+    }
+    fs::remove_all(path_, ignored);
   }
   TestFolder(const TestFolder&) = delete;
   TestFolder& operator=(const TestFolder&) = delete;

@@ -1,9 +1,11 @@
 #include "git/hooks_folder.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <vector>
 
 #include "base/fd.h"
@@ -49,6 +51,9 @@ constexpr std::size_t kHookBytesMax = 64U << 10;
 constexpr std::size_t kInterpreterBytesMax = 200;
 
 constexpr const char* kBelowData = "git-hooks";
+constexpr mode_t kFolderMode = 0500;
+constexpr mode_t kHookMode = 0500;
+constexpr std::int64_t kLockWaitMs = 5'000;
 
 // The text of a hook.
 constexpr std::string_view kVerb = " git-hook";
@@ -74,19 +79,78 @@ bool is_same_file(const std::string& a, const std::string& b) {
          one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-Result<void> make_hook(const std::string& file, const std::string& text) {
-  struct stat info{};
-  const bool plain =
-      ::lstat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) && (info.st_mode & 07777U) == 0700;
-  if (plain && read_file(file, kHookBytesMax).value_or("") == text) return {};
-  // About fifty files: on a slow disk a sync for each would take minutes.
-  return replace_file_durably(file, text, {.mode = 0700, .uid = {}, .gid = {}, .synced = false});
+Result<std::string> folders_above(const realm::Environment& env) {
+  LK_ASSIGN(const std::string data, data_folder_of(env));
+  return realm::join_path(data, kBelowData);
 }
 
-Result<void> make_hooks(const std::string& folder, const std::string& program, Hooks hooks) {
-  for (const std::string_view name : hook_names(hooks)) {
-    LK_CHECK(make_hook(realm::join_path(folder, name), hook_text(program)));
+bool has_mode(int folder, const std::string& name, mode_t type, mode_t mode) {
+  struct stat info{};
+  return ::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+         (info.st_mode & S_IFMT) == type && (info.st_mode & 07777U) == mode;
+}
+
+bool is_in_set(std::string_view name, Hooks hooks) {
+  const auto names = hook_names(hooks);
+  return std::ranges::find(names, name) != names.end();
+}
+
+// What is not as we made it: a name; empty: nothing. `program`: empty as long as none is known;
+// then the one that the first hook starts.
+std::string foreign_file(const Folder& folder, Hooks hooks, std::string& program) {
+  const auto names = folder.names();
+  if (!names) return folder.path();
+  for (const std::string& name : *names) {
+    if (!is_in_set(name, hooks)) return name;
   }
+  for (const std::string_view hook : hook_names(hooks)) {
+    std::string name(hook);
+    if (!has_mode(folder.fd(), name, S_IFREG, kHookMode)) return name;
+    const auto text = folder.read(name, kHookBytesMax);
+    if (!text || !*text) return name;
+    if (program.empty()) program = program_of_hook(**text);
+    if (program.empty() || **text != hook_text(program)) return name;
+  }
+  return {};
+}
+
+// The program that most likely all of them started: whatever another tool has left of ours.
+std::string program_in(const Folder& folder) {
+  for (const std::string_view hook : hook_names(Hooks::kUsual)) {
+    const auto text = folder.read(std::string(hook), kHookBytesMax);
+    if (!text || !*text) continue;
+    std::string program = program_of_hook(**text);
+    if (!program.empty() && ::access(program.c_str(), X_OK) == 0) return program;
+  }
+  return {};
+}
+
+// Nobody writes there by accident, a tool that manages hooks for instance. REQUIRES: nobody else
+// makes it at the same time.
+Result<void> make_hooks(const Folder& above, const std::string& program, Hooks hooks) {
+  LK_ASSIGN(const Folder folder, above.folder(name_of_set(hooks)));
+  std::string known = program;
+  const bool closed = has_mode(above.fd(), name_of_set(hooks), S_IFDIR, kFolderMode);
+  if (closed && foreign_file(folder, hooks, known).empty()) return {};
+  if (::fchmod(folder.fd(), 0700) != 0) return folder.failed(errno, "write in", "");
+  LK_ASSIGN(const std::vector<std::string> names, folder.names());
+  for (const std::string& name : names) {
+    if (!is_in_set(name, hooks)) LK_CHECK(folder.remove_all(name));
+  }
+  const std::string text = hook_text(program);
+  for (const std::string_view hook : hook_names(hooks)) {
+    const std::string name(hook);
+    const auto there = folder.read(name, kHookBytesMax);
+    const bool right = there && *there && **there == text;
+    if (right && has_mode(folder.fd(), name, S_IFREG, kHookMode)) continue;
+    if (!has_mode(folder.fd(), name, S_IFREG, kHookMode)) LK_CHECK(folder.remove_all(name));
+    const int error =
+        // About fifty files: on a slow disk a sync for each would take minutes.
+        replace_durably_at(folder.fd(), name, text,
+                           {.mode = kHookMode, .uid = {}, .gid = {}, .synced = false});
+    if (error != 0) return folder.failed(error, "write", name);
+  }
+  if (::fchmod(folder.fd(), kFolderMode) != 0) return folder.failed(errno, "close", "");
   return {};
 }
 
@@ -121,10 +185,12 @@ Result<void> make_hooks_folders(const realm::Environment& env, const std::string
     return fail(Code::kFailed, "git hooks cannot start " + shown(program),
                 "install lockkeeper in a folder with a plain absolute path");
   }
+  LK_ASSIGN(const std::string path, folders_above(env));
+  LK_CHECK(make_folders(path));
+  LK_ASSIGN(const Folder above, Folder::open(path, "", Folder::Kind::kPrivate));
+  LK_ASSIGN(const Fd lock, above.lock("lock", kLockWaitMs));
   for (const Hooks hooks : {Hooks::kUsual, Hooks::kAll}) {
-    LK_ASSIGN(const std::string folder, hooks_folder(env, hooks));
-    LK_CHECK(make_folders(folder));
-    LK_CHECK(make_hooks(folder, program, hooks));
+    LK_CHECK(make_hooks(above, program, hooks));
   }
   return {};
 }
@@ -133,6 +199,12 @@ Result<void> remove_hooks_folders(const realm::Environment& env) {
   LK_ASSIGN(const std::string data, data_folder_of(env));
   const auto folder = Folder::open(data, "", Folder::Kind::kPrivate);
   if (!folder) return {};
+  LK_ASSIGN(const auto above, folder->folder_if_any(kBelowData));
+  for (const Hooks hooks : {Hooks::kUsual, Hooks::kAll}) {
+    if (!above) break;
+    LK_ASSIGN(const auto inner, above->folder_if_any(name_of_set(hooks)));
+    if (inner) static_cast<void>(::fchmod(inner->fd(), 0700));
+  }
   return folder->remove_all(kBelowData);
 }
 
@@ -160,15 +232,32 @@ std::string program_of_hook(std::string_view text) {
   return word;
 }
 
-Result<void> keep_hooks_folders(const realm::Environment& env, const std::string& program) {
+bool are_hooks_folders_there(const realm::Environment& env) {
+  const auto folder = hooks_folder(env, Hooks::kUsual);
+  return folder && ::access(folder->c_str(), F_OK) == 0;
+}
+
+std::string hooks_folders_trouble(const realm::Environment& env) {
+  std::string program;
   for (const Hooks hooks : {Hooks::kUsual, Hooks::kAll}) {
-    LK_ASSIGN(const std::string folder, hooks_folder(env, hooks));
-    const auto text = read_file(realm::join_path(folder, "pre-commit"), kHookBytesMax);
-    const std::string known = text ? program_of_hook(*text) : std::string();
-    const bool works = !known.empty() && ::access(known.c_str(), X_OK) == 0;
-    if (!works) return make_hooks_folders(env, program);
+    const auto path = hooks_folder(env, hooks);
+    if (!path) return {};
+    const auto folder = Folder::open(*path, "", Folder::Kind::kPrivate);
+    if (!folder) return folder.error().message;
+    if (!has_mode(AT_FDCWD, *path, S_IFDIR, kFolderMode)) return *path + " is not read-only";
+    const std::string file = foreign_file(*folder, hooks, program);
+    if (!file.empty()) return folder->path_of(file) + " is not ours";
   }
-  return {};
+  if (::access(program.c_str(), X_OK) == 0) return {};
+  return "the hooks start " + shown(program) + ", which is not there";
+}
+
+Result<void> keep_hooks_folders(const realm::Environment& env, const std::string& program) {
+  if (hooks_folders_trouble(env).empty()) return {};
+  LK_ASSIGN(const std::string path, hooks_folder(env, Hooks::kUsual));
+  const auto folder = Folder::open(path, "", Folder::Kind::kPrivate);
+  const std::string known = folder ? program_in(*folder) : std::string();
+  return make_hooks_folders(env, known.empty() ? program : known);
 }
 
 }  // namespace lockkeeper::git

@@ -25,11 +25,16 @@ Result<std::string> hooks_folder(const realm::Environment& env, Hooks hooks);
 bool is_hooks_folder(const realm::Environment& env, const std::string& folder,
                      const std::string& another = {});
 
-// Both, with hooks that start `program` (absolute); what is right already is left alone. Files are
-// 0700, so are the folders. failed, no_space.
+// Both, with hooks that start `program` (absolute) and nothing else in them; what is right already
+// is left alone. Files and folders are 0500: tools that manage hooks write where core.hooksPath
+// points. failed, no_space, store_busy.
 Result<void> make_hooks_folders(const realm::Environment& env, const std::string& program);
-// The same, unless the hooks start a program that is there: only an install changes that.
+// The same, unless all hooks are there and start a program that is there: only an install changes
+// the program.
 Result<void> keep_hooks_folders(const realm::Environment& env, const std::string& program);
+bool are_hooks_folders_there(const realm::Environment& env);
+// What keep_hooks_folders() would repair, in words; empty: nothing.
+std::string hooks_folders_trouble(const realm::Environment& env);
 // Success if there are none.
 Result<void> remove_hooks_folders(const realm::Environment& env);
 

@@ -42,12 +42,12 @@ TEST_F(GuardHooks, EveryHookThatGitKnowsIsThereForThisUserAlone) {
   ASSERT_TRUE(git::make_hooks_folders(files_.env(), "/bin/true"));
   struct stat info{};
   ASSERT_EQ(::stat(folder().c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 07777U, 0700U);
+  EXPECT_EQ(info.st_mode & 07777U, 0500U);
   std::vector<std::string> usual;
   for (const auto& entry : fs::directory_iterator(folder())) {
     usual.push_back(entry.path().filename().string());
     ASSERT_EQ(::stat(entry.path().c_str(), &info), 0);
-    EXPECT_EQ(info.st_mode & 07777U, 0700U);
+    EXPECT_EQ(info.st_mode & 07777U, 0500U);
   }
   EXPECT_THAT(usual, Contains("pre-commit"));
   EXPECT_THAT(usual, Contains("update"));
@@ -84,6 +84,49 @@ TEST_F(GuardHooks, OnlyAnInstallMovesThemToAnotherProgram) {
   EXPECT_FALSE(git::make_hooks_folders(files_.env(), "relative"));
 }
 
+// As hook managers do it: ours is renamed, theirs is written.
+TEST_F(GuardHooks, EveryFileOfTheFolderIsCheckedAndRepaired) {
+  ASSERT_TRUE(git::keep_hooks_folders(files_.env(), "/bin/true"));
+  EXPECT_EQ(git::hooks_folders_trouble(files_.env()), "");
+  const std::string hook = folder() + "/prepare-commit-msg";
+  fs::permissions(folder(), fs::perms::owner_all);
+  EXPECT_THAT(git::hooks_folders_trouble(files_.env()), testing::HasSubstr("not read-only"));
+  fs::rename(hook, hook + ".old");
+  ASSERT_TRUE(replace_file_durably(hook, "#!/bin/sh\n", {.mode = 0755, .uid = {}, .gid = {}}));
+  fs::remove(folder() + "/update");
+  fs::create_directory(folder() + "/update");
+  fs::permissions(folder(), fs::perms::owner_read | fs::perms::owner_exec);
+  EXPECT_THAT(git::hooks_folders_trouble(files_.env()), testing::HasSubstr("is not ours"));
+  ASSERT_TRUE(git::keep_hooks_folders(files_.env(), "/bin/false"));
+  EXPECT_EQ(git::hooks_folders_trouble(files_.env()), "");
+  EXPECT_EQ(read_file(hook).value_or(""), "#!/bin/true git-hook\n") << "the program stays";
+  EXPECT_FALSE(fs::exists(hook + ".old"));
+}
+
+TEST_F(GuardHooks, DisarmingTakesOutOursAlone) {
+  std::map<std::string, std::string> values = {{"HOME", files_.at("home")},
+                                               {"GIT_CONFIG_COUNT", "3"},
+                                               {"GIT_CONFIG_KEY_0", "user.name"},
+                                               {"GIT_CONFIG_VALUE_0", "x"},
+                                               {"GIT_CONFIG_KEY_1", "core.hooksPath"},
+                                               {"GIT_CONFIG_VALUE_1", folder()},
+                                               {"GIT_CONFIG_KEY_2", "user.email"},
+                                               {"GIT_CONFIG_VALUE_2", "y"}};
+  const auto less = disarming(realm::environment_of(values), "");
+  EXPECT_EQ(less.at("GIT_CONFIG_COUNT"), "2");
+  EXPECT_EQ(less.at("GIT_CONFIG_KEY_1"), "user.email");
+  EXPECT_EQ(less.at("GIT_CONFIG_VALUE_1"), "y");
+  EXPECT_EQ(less.at("GIT_CONFIG_KEY_2"), std::nullopt);
+  values["GIT_CONFIG_VALUE_1"] = "/of/somebody";
+  EXPECT_THAT(disarming(realm::environment_of(values), ""), IsEmpty());
+  EXPECT_EQ(disarming(realm::environment_of(values), "/of/somebody").at("GIT_CONFIG_COUNT"), "2");
+  const auto none = disarming(realm::environment_of({{"GIT_CONFIG_COUNT", "1"},
+                                                     {"GIT_CONFIG_KEY_0", "core.hookspath"},
+                                                     {"GIT_CONFIG_VALUE_0", "/h"}}),
+                              "/h");
+  EXPECT_EQ(none.at("GIT_CONFIG_COUNT"), std::nullopt);
+}
+
 TEST_F(GuardHooks, ArmingAddsToWhatTheEnvironmentHas) {
   const auto armed = arming(files_.env(), files_.at("repo"), "/bin/true");
   ASSERT_TRUE(armed);
@@ -104,9 +147,9 @@ TEST_F(GuardHooks, ArmingAddsToWhatTheEnvironmentHas) {
   EXPECT_THAT(*again, IsEmpty());
   values["GIT_CONFIG_COUNT"] = "many";
   EXPECT_FALSE(arming(realm::environment_of(values), files_.at("repo"), "/bin/true"));
-  const std::string lines = arming_lines(*armed, "export X=1");
+  const std::string lines = arming_lines(*armed, "", "export X=1");
   EXPECT_EQ(lines.substr(0, 28), "\nexport GIT_CONFIG_COUNT=1\ne");
-  EXPECT_EQ(arming_lines(*armed, "export X=1" + lines), "");
+  EXPECT_EQ(arming_lines(*armed, "", "export X=1" + lines), "");
 }
 
 TEST_F(GuardHooks, TheRepositorysOwnHooks) {
@@ -136,6 +179,9 @@ TEST_F(GuardHooks, TheBlockInTheConfigGoesWithoutATrace) {
     EXPECT_EQ(git::without_config_block(with + "[x]\n"), before + "[x]\n");
   }
   EXPECT_FALSE(git::has_config_block("[include]\n"));
+  // A line that somebody has added to our section does not come into another one.
+  EXPECT_EQ(git::without_config_block(git::with_config_block("[user]\n") + "# x\n\tpath = more\n"),
+            "[user]\n[includeIf \"gitdir:/**\"]\n# x\n\tpath = more\n");
 }
 
 TEST_F(GuardHooks, TheBlockWinsOverWhatIsSetLaterAndOurHooksStillFindThat) {
@@ -152,6 +198,9 @@ TEST_F(GuardHooks, TheBlockWinsOverWhatIsSetLaterAndOurHooksStillFindThat) {
   };
   EXPECT_EQ(effective(), folder() + "\n");
   EXPECT_EQ(own_folder(), files_.at("repo/.other"));
+  files_.git("repo", "config include.path more");
+  EXPECT_EQ(effective(), folder() + "\n");
+  EXPECT_TRUE(git::has_config_block(read_file(config).value()));
 }
 
 TEST(GuardBypass, OnlyCommitsAfterTheKnownOneCount) {

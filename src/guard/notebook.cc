@@ -1,5 +1,7 @@
 #include "guard/notebook.h"
 
+#include <unistd.h>
+
 #include "base/bytes.h"
 #include "git/reader.h"
 
@@ -54,7 +56,8 @@ std::string Notebook::text_of(const std::string& name) const {
 
 // Not durable: after a crash the old text, or none, does no harm.
 void Notebook::put(const std::string& name, const std::string& text) const {
-  const std::string fresh = name + ".new";
+  // Hooks of two worktrees write the same note at the same time.
+  const std::string fresh = name + ".new-" + std::to_string(::getpid());
   static_cast<void>(folder_.remove(fresh));
   if (folder_.create_file(fresh, text)) static_cast<void>(folder_.rename(fresh, folder_, name));
 }

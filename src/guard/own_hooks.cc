@@ -6,19 +6,20 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 
 #include "base/fd.h"
 #include "base/parse.h"
 #include "base/text.h"
 #include "git/config_block.h"
 #include "git/hooks_folder.h"
+#include "guard/arming.h"
 #include "realm/disk_path.h"
 
 namespace lockkeeper::guard {
 namespace {
 
 constexpr std::size_t kConfigBytesMax = 4U << 20;
-constexpr unsigned kPairsMax = 1'000;
 
 // May this file say where hooks are? Whatever cannot be read may.
 bool may_name_hooks(const std::string& file) {
@@ -51,14 +52,10 @@ std::vector<std::string> config_files(const Repository& repository, const realm:
 // Another core.hooksPath in the environment, which precedes every file; the last one counts.
 std::optional<std::string> path_in_environment(const realm::Environment& env,
                                                const std::string& ours) {
-  const auto count = number_in<unsigned>(realm::variable(env, "GIT_CONFIG_COUNT").value_or("0"));
   std::optional<std::string> found;
-  for (unsigned i = 0; i < std::min(count.value_or(0), kPairsMax); ++i) {
-    const std::string number = std::to_string(i);
-    const auto key = env(("GIT_CONFIG_KEY_" + number).c_str());
-    const auto value = env(("GIT_CONFIG_VALUE_" + number).c_str());
-    if (!key || !value || lowered(*key) != "core.hookspath") continue;
-    if (!git::is_hooks_folder(env, *value, ours)) found = *value;
+  for (auto& [key, value] : config_pairs(env)) {
+    const bool named = lowered(key) == "core.hookspath";
+    if (named && !git::is_hooks_folder(env, value, ours)) found = std::move(value);
   }
   return found;
 }
@@ -98,10 +95,37 @@ Result<std::string> own_hooks_folder(const Repository& repository, const realm::
 
 std::optional<std::string> own_hook(const std::string& folder, std::string_view name) {
   std::string hook = realm::join_path(folder, name);
-  struct stat info{};
-  const bool runs = ::stat(hook.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
-                    ::access(hook.c_str(), X_OK) == 0;
+  const bool runs = ::access(hook.c_str(), X_OK) == 0;
   return runs ? std::optional(std::move(hook)) : std::nullopt;
+}
+
+std::string ignored_hook_words(const Repository& repository, const std::string& folder,
+                               std::string_view name) {
+  const std::string hook = realm::join_path(folder, name);
+  struct stat info{};
+  const bool ignored =
+      ::access(hook.c_str(), X_OK) != 0 && errno == EACCES && ::stat(hook.c_str(), &info) == 0;
+  if (!ignored) return {};
+  const auto reader = reader_of(repository);
+  if (!reader) return {};
+  const auto advice = reader->try_to_ask({"config", "--type=bool", "advice.ignoredHook"});
+  if (advice && advice->text.starts_with("false")) return {};
+  return "hint: The '" + hook + "' hook was ignored because it's not set as executable.\n" +
+         "hint: You can disable this warning with `git config advice.ignoredHook false`.\n";
+}
+
+void hide_our_folder(const Repository& repository, const realm::Environment& env,
+                     const std::string& ours, const std::string& own) {
+  disarm_process(env, ours);
+  const auto config = read_file(realm::join_path(repository.common, "config"), kConfigBytesMax);
+  if (!config || !git::has_config_block(*config)) return;
+  const char* const count = std::getenv("GIT_CONFIG_COUNT");
+  const auto pairs = number_in<unsigned>(count == nullptr ? "0" : count);
+  if (!pairs) return;
+  const std::string number = std::to_string(*pairs);
+  ::setenv(("GIT_CONFIG_KEY_" + number).c_str(), "core.hooksPath", 1);
+  ::setenv(("GIT_CONFIG_VALUE_" + number).c_str(), own.c_str(), 1);
+  ::setenv("GIT_CONFIG_COUNT", std::to_string(*pairs + 1).c_str(), 1);
 }
 
 Error become(const std::string& hook, const std::vector<std::string>& arguments,
@@ -111,7 +135,9 @@ Error become(const std::string& hook, const std::vector<std::string>& arguments,
     const bool ready = file != nullptr && write_all(::fileno(file), *input) &&
                        ::lseek(::fileno(file), 0, SEEK_SET) == 0 &&
                        ::dup2(::fileno(file), STDIN_FILENO) >= 0;
-    if (!ready) return errno_error(errno, "cannot pass on the input of " + hook, Code::kFailed);
+    const int why = errno;
+    if (file != nullptr) std::fclose(file);  // the hook has only its stdin
+    if (!ready) return errno_error(why, "cannot pass on the input of " + hook, Code::kFailed);
   }
   std::vector<std::string> words = {hook};
   words.insert(words.end(), arguments.begin(), arguments.end());

@@ -22,6 +22,15 @@ Result<std::string> own_hooks_folder(const Repository& repository, const realm::
 // REQUIRES: the folder is not ours.
 std::optional<std::string> own_hook(const std::string& folder, std::string_view name);
 
+// What git says if such a file is there and may not be executed; empty: nothing.
+std::string ignored_hook_words(const Repository& repository, const std::string& folder,
+                               std::string_view name);
+
+// Changes this process's environment: the repository's own hooks, and what they start, must not see
+// our folder. A tool that manages hooks would write into it. `own`: where theirs are.
+void hide_our_folder(const Repository& repository, const realm::Environment& env,
+                     const std::string& ours, const std::string& own);
+
 // Becomes that program, with the same environment. `input`: what we have read of stdin already,
 // which it gets instead; null: it reads our own. Returns only the error if that is not possible.
 Error become(const std::string& hook, const std::vector<std::string>& arguments,

@@ -144,7 +144,7 @@ Result<std::map<std::string, std::string>> variables_for(Locks& locks, const cor
 Result<std::string> put_git_in_front(const Site& site, std::map<std::string, std::string>& ours) {
   const Runtime& runtime = site.runtime();
   if (!runtime.git_front || !site.realm().in_git) return std::string();
-  LK_ASSIGN(std::string folder, runtime.git_front());
+  LK_ASSIGN(std::string folder, runtime.git_front(true));
   const auto given = ours.find("PATH");
   const std::string path = given != ours.end()
                                ? given->second

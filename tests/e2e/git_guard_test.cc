@@ -408,6 +408,29 @@ TEST_F(OwnHooks, RareOnesRunWhereTheRepositoryHasThem) {
   EXPECT_THAT(text_of(ran()), HasSubstr("reference-transaction committed"));
 }
 
+// What manages hooks writes where git says that they are.
+TEST_F(OwnHooks, AndTheToolsThatAskForTheirFolderDoNotSeeOurs) {
+  own(stage_.repo() + "/.git/hooks", "pre-commit", "git rev-parse --git-path hooks >>" + ran());
+  EXPECT_EQ(shell("s1", "git commit -q --allow-empty -m x").status, 0);
+  EXPECT_EQ(text_of(ran()), "pre-commit \n.git/hooks\n");
+  const Answer asked =
+      shell("s1", "git -C . rev-parse --git-path hooks; git config core.hooksPath");
+  EXPECT_EQ(asked.out, ".git/hooks\n") << asked.err;
+  // The same where the guard is in the repository.
+  EXPECT_EQ(stage_.as("", {"install", "git"}).status, 0);
+  std::filesystem::remove(ran());
+  EXPECT_EQ(past_the_guard("git commit -q --allow-empty -m x").status, 0);
+  EXPECT_EQ(text_of(ran()), "pre-commit \n" + stage_.repo() + "/.git/hooks\n");
+}
+
+TEST_F(OwnHooks, HaveNoFileOfOursOpen) {
+  own(stage_.repo() + "/.git/hooks", "pre-push",
+      "if (: <&3) 2>/dev/null; then echo open; fi >>" + ran());
+  stage_.git("repo", {"init", "-q", "--bare", "../remote.git"});
+  EXPECT_EQ(shell("s1", "git push -q ../remote.git main").status, 0);
+  EXPECT_EQ(text_of(ran()), "pre-push ../remote.git ../remote.git\n");
+}
+
 TEST_F(OwnHooks, AScriptWithoutAFirstLineAndOneThatMayNotRun) {
   const std::string hook = stage_.repo() + "/.git/hooks/pre-commit";
   own(stage_.repo() + "/.git/hooks", "pre-commit");
@@ -415,8 +438,16 @@ TEST_F(OwnHooks, AScriptWithoutAFirstLineAndOneThatMayNotRun) {
   EXPECT_EQ(shell("s1", "git commit -q --allow-empty -m x").status, 0);
   EXPECT_EQ(text_of(ran()), "plain\n");
   std::filesystem::permissions(hook, std::filesystem::perms::owner_read);
-  EXPECT_EQ(shell("s1", "git commit -q --allow-empty -m x").status, 0);
+  const Answer ignored = shell("s1", "git commit -q --allow-empty -m x");
+  EXPECT_EQ(ignored.status, 0);
   EXPECT_EQ(text_of(ran()), "plain\n");
+  EXPECT_THAT(ignored.err, HasSubstr("hook was ignored because it's not set as executable"));
+  EXPECT_EQ(
+      shell("s1", "git config advice.ignoredHook false; git commit -q --allow-empty -m x").err, "");
+  // Git itself cannot start it either.
+  std::filesystem::remove(hook);
+  std::filesystem::create_directory(hook);
+  EXPECT_NE(shell("s1", "git commit -q --allow-empty -m x").status, 0);
 }
 
 }  // namespace

@@ -13,8 +13,12 @@ namespace lockkeeper::stage {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
-class GitTools : public GitGuard {
+// Installed by a person, in a guarded shell, or by somebody under `run`.
+enum class Where { kOutside, kShell, kRun };
+
+class GitTools : public GitGuard, public testing::WithParamInterface<Where> {
  protected:
   GitTools() {
     if (const char* folder = std::getenv("LOCKKEEPER_GIT_TOOLS")) {
@@ -23,6 +27,22 @@ class GitTools : public GitGuard {
   }
   bool has(const std::string& tool) {
     return past_the_guard("command -v " + tool + " >/dev/null").status == 0;
+  }
+  void install(const std::string& line) {
+    Answer installed;
+    switch (GetParam()) {
+      case Where::kOutside:
+        installed = past_the_guard(line);
+        break;
+      case Where::kShell:
+        installed = shell("s2", line);
+        break;
+      case Where::kRun:
+        installed = stage_.as("builder", {"run", "x", "--", "sh", "-c", line});
+        break;
+    }
+    EXPECT_EQ(installed.status, 0) << installed.all();
+    EXPECT_THAT(stage_.as("", {"doctor"}).all(), Not(HasSubstr("our git hooks")));
   }
   std::string ran() const { return stage_.path("ran"); }
   // The tool's hook runs, for what is committed and only for that.
@@ -40,34 +60,35 @@ class GitTools : public GitGuard {
   }
 };
 
-TEST_F(GitTools, HuskysHooksRun) {
+TEST_P(GitTools, HuskysHooksRun) {
   if (!has("husky")) GTEST_SKIP() << "husky is not on the PATH: npm install husky";
   stage_.file("package.json", "{}\n");
-  EXPECT_EQ(past_the_guard("husky").status, 0);
+  install("husky");
   stage_.file(".husky/pre-commit", "echo ran >>" + ran() + "\n");
   expect_both_at_work();
 }
 
-TEST_F(GitTools, LefthooksHooksRun) {
+TEST_P(GitTools, LefthooksHooksRun) {
   if (!has("lefthook")) GTEST_SKIP() << "lefthook is not on the PATH: npm install lefthook";
   stage_.file("lefthook.yml",
               "pre-commit:\n  commands:\n    note:\n      run: echo ran >>" + ran() + "\n");
-  const Answer installed = past_the_guard("lefthook install");
-  EXPECT_EQ(installed.status, 0) << installed.all();
+  install("lefthook install");
   expect_both_at_work();
 }
 
-TEST_F(GitTools, PreCommitsHooksRun) {
+TEST_P(GitTools, PreCommitsHooksRun) {
   if (!has("pre-commit")) GTEST_SKIP() << "pre-commit is not on the PATH: apt install pre-commit";
   stage_.file(
       ".pre-commit-config.yaml",
       "repos:\n- repo: local\n  hooks:\n  - id: note\n    name: note\n    language: system\n"
       "    pass_filenames: false\n    entry: sh -c 'echo ran >>" +
           ran() + "'\n");
-  const Answer installed = past_the_guard("git add .pre-commit-config.yaml && pre-commit install");
-  EXPECT_EQ(installed.status, 0) << installed.all();
+  install("git add .pre-commit-config.yaml && pre-commit install");
   expect_both_at_work();
 }
+
+INSTANTIATE_TEST_SUITE_P(Installed, GitTools,
+                         testing::Values(Where::kOutside, Where::kShell, Where::kRun));
 
 }  // namespace
 }  // namespace lockkeeper::stage

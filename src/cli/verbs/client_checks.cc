@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/verbs/setup.h"
 #include "enforce/hook/hook.h"
+#include "git/hooks_folder.h"
 #include "host/signals.h"
 #include "install/git_pieces.h"
 #include "install/inspect.h"
@@ -301,6 +302,11 @@ int check_clients(VerbContext& context, const realm::Realm& realm, CheckList& li
   if (!machine) {
     list.note("clients", machine.error().message);
     return 0;
+  }
+  const std::string hooks = git::hooks_folders_trouble(machine->env);
+  if (!hooks.empty() && git::are_hooks_folders_there(machine->env)) {
+    list.bad("git", {Code::kFailed, "our git hooks have been changed: " + hooks,
+                     "the next session of an agent, or lockkeeper run, repairs them"});
   }
   if (install::is_git_guard_installed(*machine)) {
     const std::string trouble = install::git_guard_trouble(*machine);

@@ -88,7 +88,12 @@ Result<int> git_hook_verb(VerbContext& context) {
   LK_ASSIGN(const std::string folder, guard::own_hooks_folder(*repository, env, ours));
   if (git::is_hooks_folder(env, folder, ours)) return 0;
   const auto own = guard::own_hook(folder, hook);
-  if (!own) return 0;
+  if (!own) {
+    std::fputs(guard::ignored_hook_words(*repository, folder, hook).c_str(),
+               context.environment().err);
+    return 0;
+  }
+  guard::hide_our_folder(*repository, env, ours, folder);
   return fail(guard::become(*own, words, input ? &*input : nullptr));
 }
 

@@ -103,8 +103,10 @@ void arm_shells(const VerbContext& context, const std::string& cwd) {
   if (!realm || !realm->in_git || realm->bare) return;
   const auto variables = guard::arming(env, realm->root, context.environment().program);
   if (!variables) return;
+  const auto& make_front = context.runtime().git_front;
+  const std::string front = make_front ? make_front(false).value_or("") : std::string();
   const std::string lines =
-      guard::arming_lines(*variables, read_file(*file, kEnvFileBytesMax).value_or(""));
+      guard::arming_lines(*variables, front, read_file(*file, kEnvFileBytesMax).value_or(""));
   const Fd fd(::open(file->c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (fd) static_cast<void>(write_all(fd.get(), lines));
 }
