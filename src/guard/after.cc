@@ -4,26 +4,40 @@
 #include "guard/bypass.h"
 #include "guard/guard.h"
 #include "guard/scene.h"
+#include "guard/taken_back.h"
 #include "guard/words.h"
 
 namespace lockkeeper::guard {
 namespace {
 
 // A change that the last commit has is safe: nobody is warned of it any more.
-Result<void> forget_committed(Scene& scene, const git::Reader& reader) {
+Result<void> forget_committed(Scene& scene, const git::Reader& reader, const std::string& head) {
   LK_ASSIGN(const service::LookReply seen, scene.locks().look(scene.worktree()));
   std::vector<std::string> paths;
   for (const core::Trace& trace : seen.traces) paths.push_back(trace.change.path);
   if (paths.empty()) return {};
   LK_ASSIGN(const auto contents, git::contents_at(reader, "HEAD", paths));
   std::vector<std::string> safe;
+  std::vector<core::Trace> committed;
   for (const core::Trace& trace : seen.traces) {
     const auto at = contents.find(trace.change.path);
     const std::string id = at == contents.end() ? std::string() : at->second;
-    if (!is_uncommitted(trace, id)) safe.push_back(trace.change.path);
+    if (is_uncommitted(trace, id)) continue;
+    safe.push_back(trace.change.path);
+    committed.push_back(trace);
   }
   if (safe.empty()) return {};
+  note_committed(scene, head, committed);
   return scene.locks().forget(scene.worktree(), safe);
+}
+
+// What was taken back and is in this commit was refused or recorded before: it is committed again.
+Result<void> settle_taken_back(Scene& scene, const git::Reader& reader, const std::string& head) {
+  if (!may_be_taken_back(scene)) return {};
+  LK_ASSIGN(const auto made, git::made_by(reader, head));
+  LK_ASSIGN(const auto back, taken_back(scene, scene.committed(made)));
+  note_committed(scene, head, back);
+  return {};
 }
 
 // What git has brought in by itself: everything in which the worktree's commit is another now.
@@ -52,7 +66,7 @@ Result<void> look_after(Scene& scene, std::string_view hook) {
   if (!head) return {};
   const bool commit = hook == "post-commit";
   static_cast<void>(notice_bypass(scene, commit ? 1 : 0));
-  if (scene.notebook()) scene.notebook()->put_head(scene.worktree(), *head);
+  if (commit) LK_CHECK(settle_taken_back(scene, reader, *head));
   if (commit && scene.notebook()) {
     const std::string lost = scene.lost_lease();
     if (!lost.empty()) scene.notebook()->mark({*head, lost});
@@ -63,7 +77,7 @@ Result<void> look_after(Scene& scene, std::string_view hook) {
     LK_ASSIGN(const bool forward, is_fast_forward(reader));
     if (forward) LK_CHECK(record_arrival(scene, reader, "merge", "ORIG_HEAD", *head));
   }
-  return forget_committed(scene, reader);
+  return forget_committed(scene, reader, *head);
 }
 
 // A rebase goes to the commit that it builds on, and need not end with commits of its own.

@@ -1,45 +1,46 @@
 #include "guard/bypass.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
+#include <cstdint>
 
-#include "base/fd.h"
 #include "base/parse.h"
-#include "realm/disk_path.h"
+#include "guard/head_log.h"
+#include "realm/store_url.h"
 
 namespace lockkeeper::guard {
 namespace {
 
-constexpr std::size_t kLogBytesRead = 256U << 10;
 constexpr std::size_t kBypassesMax = 50;
 
-// The end of a file that may be long.
-std::string tail_of(const std::string& file) {
-  const Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  struct stat info{};
-  if (!fd || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
-  const off_t from = std::max<off_t>(0, info.st_size - static_cast<off_t>(kLogBytesRead));
-  std::string text(static_cast<std::size_t>(info.st_size - from), '\0');
-  const ssize_t n = ::pread(fd.get(), text.data(), text.size(), from);
-  text.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
-  return text;
+// Nothing is known of this worktree yet: what was committed after the first change of an agent.
+Result<std::vector<Move>> moves_since_first_trace(Scene& scene) {
+  LK_ASSIGN(const service::LookReply seen, scene.locks().look(scene.worktree()));
+  std::int64_t first_ms = INT64_MAX;
+  for (const core::Trace& trace : seen.traces) first_ms = std::min(first_ms, trace.at_wall_ms);
+  std::vector<Move> moves = read_head_log(scene.repository()).moves;
+  // Git's times are whole seconds.
+  std::erase_if(moves, [&](const Move& move) { return move.at_s <= first_ms / 1'000; });
+  return moves;
 }
 
-struct LogLine {
-  std::string id;  // where HEAD went
-  bool commit = false;
-};
-
-// "OLD NEW Name <mail> time zone\tcommit (amend): subject"
-LogLine read_line(const std::string& line) {
-  const std::vector<std::string> words = words_in(line.substr(0, line.find('\t')), " ");
-  const std::size_t tab = line.find('\t');
-  if (words.size() < 2 || tab == std::string::npos) return {};
-  const std::string_view message = std::string_view(line).substr(tab + 1);
-  return {words[1], message.starts_with("commit:") || message.starts_with("commit (")};
+// The commits that HEAD came to without `git commit`, and that no other branch or tag has: those
+// of commit-tree and update-ref, not of a reset to what is known.
+Result<std::vector<std::string>> commits_of(const git::Reader& reader, const Move& move) {
+  if (move.how == Move::How::kReplay) return std::vector<std::string>();
+  if (move.how != Move::How::kOther) return std::vector{move.to};
+  LK_ASSIGN(const auto branch, reader.try_to_ask({"symbolic-ref", "-q", "HEAD"}));
+  std::vector<std::string> words = {"rev-list", "--reverse",
+                                    "--max-count=" + std::to_string(kBypassesMax), move.to};
+  words.emplace_back("--not");
+  if (move.from.find_first_not_of('0') != std::string::npos) words.push_back(move.from);
+  constexpr std::string_view kBranches = "refs/heads/";
+  if (branch.text.starts_with(kBranches)) {
+    const std::string name = branch.text.substr(kBranches.size());
+    words.push_back("--exclude=" + name.substr(0, name.find('\n')));
+  }
+  words.insert(words.end(), {"--branches", "--remotes", "--tags", "--"});
+  LK_ASSIGN(const auto answer, reader.try_to_ask(words));
+  return answer.status == 0 ? words_in(answer.text, "\n") : std::vector<std::string>();
 }
 
 // Whose work the commit carries, and whether that had been refused.
@@ -61,41 +62,42 @@ Result<void> look_at_bypass(Scene& scene, const git::Reader& reader, const std::
 
 }  // namespace
 
-std::vector<std::string> commits_since(std::string_view log, std::string_view known) {
-  std::vector<std::string> found;
-  bool reached = false;
-  for (const std::string& line : words_in(log, "\n")) {
-    const LogLine read = read_line(line);
-    if (read.id == known && !known.empty()) {
-      reached = true;
-      found.clear();
-    } else if (read.commit) {
-      found.push_back(read.id);
-    }
-  }
-  // Without a place to begin at, everybody's old commits would count.
-  return reached ? found : std::vector<std::string>();
-}
-
 Result<void> notice_bypass(Scene& scene, std::size_t seen) {
   if (!scene.notebook()) return {};
-  const std::string known = scene.notebook()->head(scene.worktree());
-  const std::string log = tail_of(realm::join_path(scene.repository().git_folder, "logs/HEAD"));
-  if (known.empty()) {  // from here on
-    const std::vector<std::string> lines = words_in(log, "\n");
-    if (!lines.empty()) scene.notebook()->put_head(scene.worktree(), read_line(lines.back()).id);
-    return {};
+  const KnownHead known = scene.notebook()->head(scene.worktree());
+  std::vector<Move> moves;
+  if (known.commit.empty()) {
+    LK_ASSIGN(moves, moves_since_first_trace(scene));
+  } else {
+    moves = moves_since(scene.repository(), known);
   }
-  std::vector<std::string> commits = commits_since(log, known);
-  commits.resize(commits.size() - std::min(seen, commits.size()));
-  if (commits.empty()) return {};
-  LK_ASSIGN(const git::Reader reader, reader_of(scene.repository()));
-  const std::size_t first = commits.size() - std::min(commits.size(), kBypassesMax);
-  for (std::size_t i = first; i < commits.size(); ++i) {
-    static_cast<void>(look_at_bypass(scene, reader, commits[i]));
+  for (; seen > 0 && !moves.empty(); --seen) moves.pop_back();
+  if (!moves.empty()) {
+    LK_ASSIGN(const git::Reader reader, reader_of(scene.repository()));
+    const std::size_t first = moves.size() - std::min(moves.size(), kBypassesMax);
+    for (std::size_t i = first; i < moves.size(); ++i) {
+      LK_ASSIGN(const auto commits, commits_of(reader, moves[i]));
+      for (const std::string& commit : commits) {
+        static_cast<void>(look_at_bypass(scene, reader, commit));
+      }
+    }
   }
-  scene.notebook()->put_head(scene.worktree(), commits.back());
+  const HeadLog log = read_head_log(scene.repository());
+  if (!log.moves.empty()) {
+    scene.notebook()->put_head(scene.worktree(), {log.moves.back().to, log.bytes});
+  }
   return {};
+}
+
+void note_start(realm::Realm realm, const realm::Environment& env) {
+  if (!realm::choose_store(realm, "", env)) return;
+  const auto notebook = Notebook::open(realm);
+  if (!notebook || !notebook->head(realm.root).commit.empty()) return;
+  // As the worktree has it, not as a variable of git says.
+  const auto repository = repository_of(realm.root, [](const char*) { return std::nullopt; });
+  if (!repository) return;
+  const HeadLog log = read_head_log(*repository);
+  if (!log.moves.empty()) notebook->put_head(realm.root, {log.moves.back().to, log.bytes});
 }
 
 }  // namespace lockkeeper::guard

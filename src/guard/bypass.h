@@ -4,19 +4,15 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "guard/scene.h"
 
 namespace lockkeeper::guard {
 
-// The ids of commits that the log of HEAD (git's own, text) tells of after `known`, oldest first.
-// Only those that somebody made: not what a merge, a rebase or a reset moved HEAD to.
-std::vector<std::string> commits_since(std::string_view log, std::string_view known);
-
 // `seen`: so many of the last ones are known to this hook.
 Result<void> notice_bypass(Scene& scene, std::size_t seen);
+
+// At the start of a session: HEAD is known from here on, unless it is already.
+void note_start(realm::Realm realm, const realm::Environment& env);
 
 }  // namespace lockkeeper::guard

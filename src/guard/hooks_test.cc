@@ -8,7 +8,7 @@
 #include "git/config_block.h"
 #include "git/hooks_folder.h"
 #include "guard/arming.h"
-#include "guard/bypass.h"
+#include "guard/head_log.h"
 #include "guard/own_hooks.h"
 #include "realm/test_repository.h"
 
@@ -203,19 +203,25 @@ TEST_F(GuardHooks, TheBlockWinsOverWhatIsSetLaterAndOurHooksStillFindThat) {
   EXPECT_TRUE(git::has_config_block(read_file(config).value()));
 }
 
-TEST(GuardBypass, OnlyCommitsAfterTheKnownOneCount) {
-  const std::string log =
+TEST(GuardHeadLog, TellsHowHeadMoved) {
+  using How = Move::How;
+  const auto moves = moves_in(
       "0 1 t <t@example.org> 1 +0000\tcommit (initial): a\n"
-      "1 2 t <t@example.org> 1 +0000\tcommit: b\n"
-      "2 3 t <t@example.org> 1 +0000\tmerge topic: Fast-forward\n"
-      "3 4 t <t@example.org> 1 +0000\tcommit (amend): c\n"
-      "4 5 t <t@example.org> 1 +0000\tcommit: commit: d\n"
-      "5 6 t <t@example.org> 1 +0000\treset: moving to commit: x\n";
-  EXPECT_THAT(commits_since(log, "1"), ElementsAre("2", "4", "5"));
-  EXPECT_THAT(commits_since(log, "4"), ElementsAre("5"));
-  EXPECT_THAT(commits_since(log, "6"), IsEmpty());
-  EXPECT_THAT(commits_since(log, "unknown"), IsEmpty());
-  EXPECT_THAT(commits_since(log, ""), IsEmpty());
+      "1 2 t <t@example.org> 1 +0000\tmerge topic: Fast-forward\n"
+      "2 3 t <t@example.org> 1 +0000\tcommit (amend): c\n"
+      "3 4 t <t@example.org> 1 +0000\trebase (start): checkout x\n"
+      "4 5 t <t@example.org> 1 +0000\treset: moving to commit: x\n"
+      "5 1 t <t@example.org> 7 +0000\n");
+  std::vector<How> how;
+  for (const Move& move : moves) how.push_back(move.how);
+  EXPECT_THAT(how, ElementsAre(How::kCommit, How::kReplay, How::kAmended, How::kReplay, How::kOther,
+                               How::kOther));
+  EXPECT_TRUE(moves[3].rewrites);
+  EXPECT_EQ(moves[5].at_s, 7);
+  EXPECT_EQ(moves_after(moves, "4").size(), 2U);
+  EXPECT_THAT(moves_after(moves, "1"), IsEmpty());
+  EXPECT_THAT(moves_after(moves, "unknown"), IsEmpty());
+  EXPECT_THAT(moves_after(moves, ""), IsEmpty());
 }
 
 }  // namespace

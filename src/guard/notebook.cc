@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/bytes.h"
+#include "base/parse.h"
 #include "git/reader.h"
 
 namespace lockkeeper::guard {
@@ -14,6 +17,7 @@ constexpr const char* kMarkedFile = "marked";
 constexpr std::size_t kNotesBytesMax = 4U << 20;
 // Old lines go: half of them, once there are so many bytes.
 constexpr std::size_t kLinesBytesMax = 256U << 10;
+constexpr std::size_t kCommittedMax = 2'000;
 constexpr std::int64_t kLockWaitMs = 500;
 
 std::string of_worktree(const char* what, const std::string& worktree) {
@@ -62,12 +66,51 @@ void Notebook::put(const std::string& name, const std::string& text) const {
   if (folder_.create_file(fresh, text)) static_cast<void>(folder_.rename(fresh, folder_, name));
 }
 
-std::string Notebook::head(const std::string& worktree) const {
-  return text_of(of_worktree("head", worktree));
+KnownHead Notebook::head(const std::string& worktree) const {
+  const std::vector<std::string> words = words_in(text_of(of_worktree("head", worktree)), " ");
+  if (words.empty()) return {};
+  const auto bytes = number_in<std::uint64_t>(words.back());
+  return {words.front(), words.size() == 2 && bytes ? *bytes : 0};
 }
 
-void Notebook::put_head(const std::string& worktree, const std::string& commit) const {
-  put(of_worktree("head", worktree), commit);
+void Notebook::put_head(const std::string& worktree, const KnownHead& known) const {
+  put(of_worktree("head", worktree), known.commit + " " + std::to_string(known.log_bytes));
+}
+
+void Notebook::add_committed(const std::string& worktree,
+                             const std::vector<Committed>& added) const {
+  if (added.empty()) return;
+  const auto lock = folder_.lock("lock", kLockWaitMs);
+  std::vector<Committed> all = committed(worktree);
+  for (const Committed& one : added) {
+    std::erase_if(all, [&](const Committed& known) {
+      return known.path == one.path && known.owner == one.owner;
+    });
+    all.push_back(one);
+  }
+  std::string text;
+  const std::size_t first = all.size() - std::min(all.size(), kCommittedMax);
+  for (std::size_t i = first; i < all.size(); ++i) {
+    const Committed& one = all[i];
+    text += pair_text(one.commit, one.path) + pair_text(one.content, one.owner.agent) +
+            pair_text(one.owner.session, std::to_string(one.at_wall_ms));
+  }
+  put(of_worktree("committed", worktree), text);
+}
+
+std::vector<Committed> Notebook::committed(const std::string& worktree) const {
+  std::vector<Committed> found;
+  const auto pairs = pairs_of(text_of(of_worktree("committed", worktree)));
+  for (std::size_t i = 0; i + 2 < pairs.size(); i += 3) {
+    const auto at = number_in<std::int64_t>(pairs[i + 2].second);
+    if (!at) break;
+    found.push_back({.commit = pairs[i].first,
+                     .path = pairs[i].second,
+                     .content = pairs[i + 1].first,
+                     .owner = {pairs[i + 1].second, pairs[i + 2].first},
+                     .at_wall_ms = *at});
+  }
+  return found;
 }
 
 void Notebook::put_passed(const std::string& worktree, int git_pid,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/folder.h"
+#include "core/types.h"
 #include "realm/realm.h"
 
 namespace lockkeeper::guard {
@@ -26,14 +27,33 @@ struct Marked {
   std::string why;  // for people
 };
 
+// How far the log of HEAD was read.
+struct KnownHead {
+  std::string commit = {};      // empty: nothing is known
+  std::uint64_t log_bytes = 0;  // the size of git's log of HEAD then
+};
+
+// Somebody's change that a commit has. It counts again if that commit is taken back.
+struct Committed {
+  std::string commit;
+  std::string path;     // as a trace has it
+  std::string content;  // as a trace has it; empty: the file was deleted
+  core::Owner owner;
+  std::int64_t at_wall_ms = 0;
+};
+
 class Notebook {
  public:
   // nullopt: there is no store, or the folder cannot be made.
   static std::optional<Notebook> open(const realm::Realm& realm);
 
-  // The last commit of this worktree that a hook of ours knows of; empty: none.
-  std::string head(const std::string& worktree) const;
-  void put_head(const std::string& worktree, const std::string& commit) const;
+  // The last commit of this worktree that a hook of ours knows of.
+  KnownHead head(const std::string& worktree) const;
+  void put_head(const std::string& worktree, const KnownHead& known) const;
+
+  // Those of a worktree, oldest first. A later one replaces that of the same path and owner.
+  void add_committed(const std::string& worktree, const std::vector<Committed>& committed) const;
+  std::vector<Committed> committed(const std::string& worktree) const;
 
   // That this git process has passed with this index (see base/fd.h, file_stamp()).
   void put_passed(const std::string& worktree, int git_pid, std::uint64_t index_stamp) const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/sessions.h"
+#include "guard/taken_back.h"
 #include "key/path.h"
 #include "layout/registry.h"
 #include "realm/disk_path.h"
@@ -115,6 +116,8 @@ Result<std::vector<Finding>> Scene::judge_paths(const std::vector<CommittedPath>
   around.worktree = worktree();
   LK_ASSIGN(service::LookReply seen, locks_.look(worktree()));
   around.traces = std::move(seen.traces);
+  LK_ASSIGN(std::vector<core::Trace> back, taken_back(*this, paths));
+  std::ranges::move(back, std::back_inserter(around.traces));
   for (std::span<const CommittedPath> rest = paths; !rest.empty();) {
     const auto some = rest.first(std::min(rest.size(), kCheckedAtOnce));
     rest = rest.subspan(some.size());

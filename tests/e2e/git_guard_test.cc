@@ -253,6 +253,58 @@ TEST_F(GitGuard, ABypassIsNoticedAtTheNextHookAndNotPushed) {
   EXPECT_THAT(log_of_locks(), HasSubstr("bypassed"));
 }
 
+TEST_F(GitGuard, TheFirstBypassInAWorktreeIsNoticedToo) {
+  edit("s1", "a", "of s1\n");
+  stop("s1");
+  EXPECT_EQ(shell("s2", "git -c core.hooksPath=/dev/null commit -q -a -m x").status, 0);
+  EXPECT_EQ(shell("s2", "git commit -q --allow-empty -m y").status, 0);
+  EXPECT_THAT(log_of_locks(), HasSubstr("bypassed"));
+}
+
+TEST_F(GitGuard, ACommitThatGitCommitDidNotMakeIsNoticed) {
+  edit("s1", "a", "of s1\n");
+  stop("s1");
+  const Answer moved = shell(
+      "s2",
+      "git add a && c=$(git commit-tree -p HEAD -m x $(git write-tree)) && git reset -q --soft $c");
+  EXPECT_EQ(moved.status, 0) << moved.all();
+  EXPECT_EQ(shell("s2", "git commit -q --allow-empty -m y").status, 0);
+  EXPECT_THAT(log_of_locks(), HasSubstr("bypassed"));
+}
+
+TEST_F(GitGuard, ACommitInARebaseThatWasGivenUpIsNoticed) {
+  shell("s2", "echo mine >b && git commit -q -a -m mine");
+  edit("s1", "a", "of s1\n");
+  stop("s1");
+  const Answer given_up =
+      shell("s2",
+            "git commit -q --allow-empty -m seen && git stash -q && GIT_SEQUENCE_EDITOR='sed -i "
+            "s/^pick/edit/' git rebase -q -i HEAD^^ && git stash pop -q && git commit -q -n -m "
+            "swept -- a "
+            "&& git rebase --abort");
+  EXPECT_EQ(given_up.status, 0) << given_up.all();
+  EXPECT_THAT(log_of_locks(), Not(HasSubstr("bypassed")));
+  EXPECT_EQ(shell("s2", "git commit -q --allow-empty -m y").status, 0);
+  EXPECT_THAT(log_of_locks(), HasSubstr("bypassed"));
+}
+
+TEST_F(GitGuard, G1_AChangeWhoseCommitIsTakenBackIsItsWritersAgain) {
+  edit("s1", "a", "of s1\n");
+  stop("s1");
+  EXPECT_EQ(shell("s1", "git commit -q -a -m x && git commit -q --amend -m y").status, 0);
+  // Going back and forth, or to another branch, takes nothing back.
+  EXPECT_EQ(shell("s2", "git reset -q --soft HEAD^ && git reset -q --soft HEAD@{1}").status, 0);
+  EXPECT_EQ(shell("s2", "echo s2 >>a && git commit -q -a -m z && git reset -q --hard HEAD^").status,
+            0);
+  const Answer refused = shell("s2", "git reset -q --soft HEAD^ && git commit -m mine");
+  EXPECT_EQ(refused.status, 1) << refused.all();
+  EXPECT_THAT(refused.err, HasSubstr("a: changed by claude-code (session s1)"));
+  EXPECT_EQ(shell("s1", "git commit -q -m x").status, 0);
+  const Answer later = shell("s2", "echo s2 >>a && git commit -q -a -m z");
+  EXPECT_EQ(later.status, 0) << later.all();
+  EXPECT_EQ(shell("s2", "echo s2 >>a && git commit -q -a -m z").status, 0);
+}
+
 TEST_F(GitGuard, ABranchOnWhichSomebodyWorksIsNotDeletedOrForced) {
   stage_.git("repo", {"init", "-q", "--bare", "../remote.git"});
   stage_.git("repo", {"remote", "add", "origin", "../remote.git"});

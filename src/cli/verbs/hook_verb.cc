@@ -16,6 +16,7 @@
 #include "cli/verbs/verbs.h"
 #include "enforce/hook/hook.h"
 #include "guard/arming.h"
+#include "guard/bypass.h"
 #include "host/last_word.h"
 #include "host/pipes.h"
 #include "host/process.h"
@@ -101,6 +102,7 @@ void arm_shells(const VerbContext& context, const std::string& cwd) {
   const std::string home = realm::variable(env, "CLAUDE_PROJECT_DIR").value_or(cwd);
   const auto realm = realm::realm_of(home, env);
   if (!realm || !realm->in_git || realm->bare) return;
+  guard::note_start(*realm, env);
   const auto variables = guard::arming(env, realm->root, context.environment().program);
   if (!variables) return;
   const auto& make_front = context.runtime().git_front;
