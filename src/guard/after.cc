@@ -1,9 +1,11 @@
 // After a commit, or whatever else has moved HEAD.
 #include <algorithm>
+#include <iterator>
 
 #include "guard/bypass.h"
 #include "guard/guard.h"
 #include "guard/scene.h"
+#include "guard/stale.h"
 #include "guard/taken_back.h"
 #include "guard/words.h"
 
@@ -11,7 +13,9 @@ namespace lockkeeper::guard {
 namespace {
 
 // A change that the last commit has is safe: nobody is warned of it any more.
-Result<void> forget_committed(Scene& scene, const git::Reader& reader, const std::string& head) {
+// `looks`: at the files, too.
+Result<void> forget_committed(Scene& scene, const git::Reader& reader, const std::string& head,
+                              bool looks) {
   LK_ASSIGN(const service::LookReply seen, scene.locks().look(scene.worktree()));
   std::vector<std::string> paths;
   for (const core::Trace& trace : seen.traces) paths.push_back(trace.change.path);
@@ -19,13 +23,17 @@ Result<void> forget_committed(Scene& scene, const git::Reader& reader, const std
   LK_ASSIGN(const auto contents, git::contents_at(reader, "HEAD", paths));
   std::vector<std::string> safe;
   std::vector<core::Trace> committed;
+  std::vector<core::Trace> others;
   for (const core::Trace& trace : seen.traces) {
     const auto at = contents.find(trace.change.path);
     const std::string id = at == contents.end() ? std::string() : at->second;
-    if (is_uncommitted(trace, id)) continue;
-    safe.push_back(trace.change.path);
-    committed.push_back(trace);
+    (is_uncommitted(trace, id) ? others : committed).push_back(trace);
   }
+  if (looks) {
+    LK_ASSIGN(std::vector<core::Trace> clean, clean_traces(scene, contents, others));
+    std::ranges::move(clean, std::back_inserter(committed));
+  }
+  for (const core::Trace& trace : committed) safe.push_back(trace.change.path);
   if (safe.empty()) return {};
   note_committed(scene, head, committed);
   return scene.locks().forget(scene.worktree(), safe);
@@ -45,7 +53,7 @@ Result<void> record_arrival(Scene& scene, const git::Reader& reader, std::string
                             const std::string& before, const std::string& now) {
   const auto paths = git::between(reader, before, now);
   if (!paths) return {};  // there was nothing before
-  LK_ASSIGN(const auto findings, scene.judge_paths(scene.committed(*paths)));
+  LK_ASSIGN(const auto findings, scene.judge_paths(scene.committed(*paths), true));
   scene.tell_replay(operation, findings);
   return {};
 }
@@ -77,7 +85,8 @@ Result<void> look_after(Scene& scene, std::string_view hook) {
     LK_ASSIGN(const bool forward, is_fast_forward(reader));
     if (forward) LK_CHECK(record_arrival(scene, reader, "merge", "ORIG_HEAD", *head));
   }
-  return forget_committed(scene, reader, *head);
+  const bool looks = commit || hook == "post-checkout";
+  return forget_committed(scene, reader, *head, looks);
 }
 
 // A rebase goes to the commit that it builds on, and need not end with commits of its own.

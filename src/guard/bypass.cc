@@ -50,7 +50,7 @@ Result<void> look_at_bypass(Scene& scene, const git::Reader& reader, const std::
   const bool against = std::ranges::any_of(made, [&](const git::Difference& each) {
     return std::ranges::find(refused, Refused{each.path, each.id}) != refused.end();
   });
-  LK_ASSIGN(const auto findings, scene.judge_paths(scene.committed(made)));
+  LK_ASSIGN(const auto findings, scene.judge_paths(scene.committed(made), true));
   scene.tell("bypassed", "unattributed", "sees that somebody committed, past the commit guard,",
              findings);
   if (against) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/sessions.h"
+#include "guard/stale.h"
 #include "guard/taken_back.h"
 #include "key/path.h"
 #include "layout/registry.h"
@@ -111,11 +112,13 @@ std::vector<CommittedPath> Scene::committed(const std::vector<git::Difference>& 
   return paths;
 }
 
-Result<std::vector<Finding>> Scene::judge_paths(const std::vector<CommittedPath>& paths) {
+Result<std::vector<Finding>> Scene::judge_paths(const std::vector<CommittedPath>& paths,
+                                                bool made) {
   Around around;
   around.worktree = worktree();
   LK_ASSIGN(service::LookReply seen, locks_.look(worktree()));
   around.traces = std::move(seen.traces);
+  if (!made) drop_committed_since(*this, paths, around.traces);
   LK_ASSIGN(std::vector<core::Trace> back, taken_back(*this, paths));
   std::ranges::move(back, std::back_inserter(around.traces));
   for (std::span<const CommittedPath> rest = paths; !rest.empty();) {

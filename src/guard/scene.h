@@ -33,8 +33,10 @@ class Scene {
 
   // As the rule wants them, with the content that HEAD and the disk have now.
   std::vector<CommittedPath> committed(const std::vector<git::Difference>& differences) const;
-  // What speaks against committing them.
-  Result<std::vector<Finding>> judge_paths(const std::vector<CommittedPath>& paths);
+  // What speaks against committing them. `made`: a commit has them already, and its own content
+  // must not count as committed.
+  Result<std::vector<Finding>> judge_paths(const std::vector<CommittedPath>& paths,
+                                           bool made = false);
 
   // Puts it on record (`what`: "refused", "warned", "committed"; `cause`: "commit", "merge", …)
   // and writes to the holders, once for each file. `doing`: what they read, "wants to commit".

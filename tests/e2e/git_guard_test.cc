@@ -305,6 +305,39 @@ TEST_F(GitGuard, G1_AChangeWhoseCommitIsTakenBackIsItsWritersAgain) {
   EXPECT_EQ(shell("s2", "echo s2 >>a && git commit -q -a -m z").status, 0);
 }
 
+TEST_F(GitGuard, WhatAPersonHasCommittedOrRevertedIsNobodysAnyMore) {
+  edit("s1", "a", "of s1\n");
+  edit("s1", "b", "of s1\n");
+  edit("s1", "new", "of s1\n");
+  stop("s1");
+  EXPECT_EQ(past_the_guard("git commit -q -m x -- a && echo more >>a && git commit -q -m y -- a && "
+                           "git checkout -q -- b && rm new")
+                .status,
+            0);
+  // One commit later, our hooks know of the revert.
+  EXPECT_EQ(shell("s2", "git commit -q --allow-empty -m z").status, 0);
+  const Answer passed =
+      shell("s2", "echo s2 >>a && echo s2 >>b && echo s2 >new && git add . && git commit -q -m s2");
+  EXPECT_EQ(passed.status, 0) << passed.all();
+}
+
+TEST_F(GitGuard, WhatGitStoresInAnotherWayIsCommittedAllTheSame) {
+  stage_.file(".gitattributes", "a text eol=crlf\n");
+  edit("s1", "a", "of s1\r\n");
+  stop("s1");
+  EXPECT_EQ(shell("s1", "git add . && git commit -q -m x").status, 0);
+  const Answer passed = shell("s2", "printf 's2\\r\\n' >>a && git commit -q -a -m y");
+  EXPECT_EQ(passed.status, 0) << passed.all();
+}
+
+TEST_F(GitGuard, G1_WhatAStashHasIsStillItsWriters) {
+  edit("s1", "a", "of s1\n");
+  stop("s1");
+  EXPECT_EQ(past_the_guard("git stash -q").status, 0);
+  EXPECT_EQ(shell("s2", "git commit -q --allow-empty -m x && git stash pop -q").status, 0);
+  EXPECT_EQ(shell("s2", "git commit -a -m x").status, 1);
+}
+
 TEST_F(GitGuard, ABranchOnWhichSomebodyWorksIsNotDeletedOrForced) {
   stage_.git("repo", {"init", "-q", "--bare", "../remote.git"});
   stage_.git("repo", {"remote", "add", "origin", "../remote.git"});
