@@ -1,8 +1,9 @@
 // The rule: what speaks against a commit (G1). Pure: everything that it needs is passed in.
 //
 // A path of a commit is refused if, in this worktree, another party has changed it and not
-// committed that (also if somebody has changed it again), or has a confirmed edit there; or if another party holds it on purpose since
-// before the change. Whoever works on it in another worktree is worth a warning.
+// committed that (also if somebody has changed it again), or has a confirmed edit there; or if
+// another party holds it on purpose since before the change. Whoever works on it in another
+// worktree is worth a warning.
 #pragma once
 
 #include <cstdint>

@@ -24,8 +24,8 @@ struct Runtime : layout::Runtime {
   // Called after each grant, from any thread, except for one with a request id: whoever has that
   // can ask again. May be empty.
   std::function<void(const Granted&)> on_grant = {};
-  // A folder with a `git` for the front of PATH. It protects others' work where `judges`: in what is
-  // started under a lock. May be empty: the commands have the real git.
+  // A folder with a `git` for the front of PATH. It protects others' work where `judges`: in what
+  // is started under a lock. May be empty: the commands have the real git.
   std::function<Result<std::string>(bool judges)> git_front = {};
 };
 

@@ -187,6 +187,21 @@ TEST_F(GitGuard, WhatGitReplaysIsNeverRefusedButRecorded) {
   }
 }
 
+// Git has ended before the commit: a refusal leaves nothing half done.
+TEST_F(GitGuard, WhatIsPickedWithoutACommitIsJudgedLikeAnyOther) {
+  shell("s2", "git checkout -q -b topic && echo topic >a && git commit -q -a -m topic");
+  shell("s2", "git checkout -q main");
+  stage_.expect(0, "ann", {"acquire", "a"});
+  pause_ms(20);
+  for (const char* command : {"git cherry-pick -n topic", "git merge -q --squash topic"}) {
+    EXPECT_EQ(shell("s2", command).status, 0) << command;
+    const Answer refused = shell("s2", "git commit -m x");
+    EXPECT_EQ(refused.status, 1) << command << refused.all();
+    EXPECT_THAT(refused.err, HasSubstr("a: locked by ann")) << command;
+    EXPECT_EQ(past_the_guard("git reset -q --hard").status, 0);
+  }
+}
+
 TEST_F(GitGuard, G1_WhatIsSweptUpInTheMiddleOfARebaseIsRecorded) {
   shell("s2", "echo mine >b && git commit -q -a -m mine");
   edit("s1", "a", "of s1\n");
