@@ -16,6 +16,7 @@ constexpr std::uint64_t kIgnoreBytesMax = 256U << 10;
 constexpr std::size_t kRulesMax = 4'096;
 constexpr std::ptrdiff_t kStarsMax = 4;  // fnmatch() takes exponential time in them
 constexpr std::size_t kPartsMax = 64;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 bool name_matches(const std::string& pattern, const std::string& name) {
   const bool plain = pattern.find_first_of("[\\") == std::string::npos;
@@ -66,6 +67,9 @@ std::optional<IgnoreRule> rule_in(std::string_view line) {
     rule.folders_only = true;
     line.remove_suffix(1);
   }
+  // git compares it with paths as it stands, and a path has no empty name.
+  const bool empty_name = line.ends_with('/') || line.find("//") != std::string_view::npos;
+  if (empty_name) return std::nullopt;
   rule.anchored = line.find('/') != std::string_view::npos;
   rule.parts = words_in(line, "/");
   if (rule.parts.empty() || rule.parts.size() > kPartsMax) return std::nullopt;
@@ -82,6 +86,7 @@ bool rule_matches(const IgnoreRule& rule, std::span<const std::string> names, bo
 
 std::vector<IgnoreRule> ignore_rules(std::string_view text) {
   std::vector<IgnoreRule> rules;
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   while (!text.empty() && rules.size() < kRulesMax) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));

@@ -78,6 +78,15 @@ TEST_F(IgnoredTest, SaysWhatGitSays) {
   EXPECT_FALSE(ignores("plain.c"));
 }
 
+TEST_F(IgnoredTest, AByteOrderMarkAndEmptyNamesAreReadAsGitReadsThem) {
+  write(".gitignore",
+        "\xef\xbb\xbf"
+        "first\na//b\nc//\n//d\n/e\n");
+  for (const char* path : {"a/b", "c/x", "d", "c"}) EXPECT_FALSE(ignores(path)) << path;
+  EXPECT_TRUE(ignores("first"));
+  EXPECT_TRUE(ignores("e"));
+}
+
 TEST_F(IgnoredTest, TheRepositorysOwnListCounts) {
   write(".git/info/exclude", "mine\n");
   EXPECT_TRUE(ignores("mine", "mine\n"));

@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t kFilesAtOnce = 2'000;
 constexpr std::uint64_t kBytesAtOnce = 64U << 20;
 constexpr std::uint64_t kHashedBytesMax = 16U << 20;  // of what is not kept
+constexpr std::size_t kMissesMax = 16;
+constexpr std::uint32_t kUsualMode = 0644;
 constexpr const char* kStashPath = "refs/stash";
 
 }  // namespace
@@ -32,12 +34,19 @@ Result<Vault*> Keeper::vault() {
   return &*vault_;
 }
 
-Result<void> Keeper::load_recent() {
-  if (loaded_) return {};
+// A single file is looked for in the newest records alone: reading all of them takes longer than
+// keeping it once more.
+Result<void> Keeper::load(bool all) {
+  if (loaded_ && (loaded_all_ || !all)) return {};
   loaded_ = true;
+  loaded_all_ = all;
   LK_ASSIGN(Vault* const from, vault());
-  LK_ASSIGN(std::vector<Version> versions, from->recent());
+  LK_ASSIGN(std::vector<Version> versions, from->recent(all));
+  recent_.clear();
   for (Version& version : versions) {
+    if (version.content_is == Content::kSecret && version.size > 0) {
+      secrets_in_.insert_or_assign(version.content, version.path);
+    }
     const bool stash = version.kind == Kind::kStash;
     if (!stash && version.worktree != worktree_) continue;
     std::string key = stash ? kStashPath + version.content : version.path;
@@ -47,9 +56,18 @@ Result<void> Keeper::load_recent() {
 }
 
 Result<const Version*> Keeper::newest(const std::string& path) {
-  LK_CHECK(load_recent());
-  const auto found = recent_.find(path);
+  LK_CHECK(load(false));
+  auto found = recent_.find(path);
+  if (found == recent_.end() && !loaded_all_ && ++misses_ > kMissesMax) {
+    LK_CHECK(load(true));
+    found = recent_.find(path);
+  }
   return found == recent_.end() ? nullptr : &found->second;
+}
+
+Result<std::int64_t> Keeper::safe_since_ms() {
+  LK_ASSIGN(Vault* const from, vault());
+  return from->safe_since_ms();
 }
 
 Result<Seen> Keeper::add(Version version, std::optional<std::string_view> content,
@@ -57,41 +75,64 @@ Result<Seen> Keeper::add(Version version, std::optional<std::string_view> conten
   LK_ASSIGN(Vault* const into, vault());
   LK_CHECK(into->add(version, content, now_wall_ms));
   Seen seen{version.mark, version.content, true};
+  if (version.content_is == Content::kSecret && version.size > 0) {
+    secrets_in_.insert_or_assign(version.content, version.path);
+  }
   std::string path = version.path;
   recent_.insert_or_assign(std::move(path), std::move(version));
   return seen;
+}
+
+Content Keeper::content_is(const std::string& path, std::uint64_t size) const {
+  const Content secrecy = secrecy_ ? secrecy_(path) : Content::kKept;
+  const bool large = size > std::min(limits_.file_bytes, limits_.bytes / 4);
+  return secrecy == Content::kKept && large ? Content::kLarge : secrecy;
+}
+
+// Was only its hash kept, and do the settings now allow more?
+bool Keeper::would_keep(const Version& known, const std::string& path) const {
+  return known.kind == Kind::kFile && known.content_is != Content::kKept &&
+         content_is(path, known.size) == Content::kKept && !is_secrets(known.content);
+}
+
+// A copy of a secret under another name, such as a backup, is one as well.
+bool Keeper::is_secrets(const std::string& content) const {
+  const auto found = secrets_in_.find(content);
+  return found != secrets_in_.end() && secrecy_ && secrecy_(found->second) == Content::kSecret;
 }
 
 // The content, if it is to be kept. Says in `version` what is known of it.
 std::optional<std::string> Keeper::read_content(const std::string& path, const Entry& entry,
                                                 Version& version) {
   version.size = entry.mark.size;
-  const std::uint64_t limit = std::min(limits_.file_bytes, limits_.bytes / 4);
-  version.content_is = secrecy_ ? secrecy_(path) : Content::kKept;
-  if (version.content_is == Content::kKept && entry.mark.size > limit) {
-    version.content_is = Content::kLarge;
-  }
+  version.content_is = content_is(path, entry.mark.size);
   if (version.content_is != Content::kKept) {
     version.content = tree_.hash(path, kHashedBytesMax);
     return std::nullopt;
   }
-  std::optional<std::string> content = tree_.read(path, limit);
+  std::optional<std::string> content =
+      tree_.read(path, std::min(limits_.file_bytes, limits_.bytes / 4));
   if (!content) {
     version.content_is = Content::kUnread;
     return std::nullopt;
   }
   version.content = content_id(*content);
   version.size = content->size();
-  return content;
+  if (!is_secrets(version.content)) return content;
+  version.content_is = Content::kSecret;
+  return std::nullopt;
 }
 
 Result<Seen> Keeper::keep(const std::string& path, const Keeping& how, std::int64_t now_wall_ms) {
   const Entry entry = tree_.look(path);
-  if (entry.is == Entry::Is::kFolder || entry.is == Entry::Is::kOther) return Seen{entry.mark};
+  if (entry.is == Entry::Is::kOther) return Seen{entry.mark};
   LK_ASSIGN(const Version* const known, newest(path));
+  // A folder in a file's place: the file is gone.
+  const bool folder = entry.is == Entry::Is::kFolder;
+  if (folder && (known == nullptr || known->kind == Kind::kGone)) return Seen{entry.mark};
   // Whoever has just written it is to be known as its writer.
-  const bool names_nobody =
-      known != nullptr && (!how.writer.known() || known->writer == how.writer);
+  const bool names_nobody = known != nullptr && !would_keep(*known, path) &&
+                            (!how.writer.known() || how.if_changed || known->writer == how.writer);
   if (names_nobody && known->mark.any() && known->mark == entry.mark) {
     return Seen{known->mark, known->content};
   }
@@ -101,9 +142,9 @@ Result<Seen> Keeper::keep(const std::string& path, const Keeping& how, std::int6
   version.writer = how.writer;
   version.by = how.by;
   version.why = how.why;
-  version.mode = entry.mode;
+  version.mode = folder ? 0 : entry.mode;
   std::optional<std::string> content;
-  if (entry.is == Entry::Is::kNothing) {
+  if (folder || entry.is == Entry::Is::kNothing) {
     version.kind = Kind::kGone;
   } else if (entry.is == Entry::Is::kSymlink) {
     version.kind = Kind::kSymlink;
@@ -112,7 +153,7 @@ Result<Seen> Keeper::keep(const std::string& path, const Keeping& how, std::int6
     content = read_content(path, entry, version);
   }
   const bool settled = !is_young(entry.mark, now_wall_ms) && tree_.look(path).mark == entry.mark;
-  if (settled) version.mark = entry.mark;
+  if (settled && !folder) version.mark = entry.mark;
   Seen seen{entry.mark, version.content};
   if (names_nobody && same_state(*known, version)) return seen;
   LK_ASSIGN(const Seen added, add(std::move(version), content, now_wall_ms));
@@ -121,12 +162,14 @@ Result<Seen> Keeper::keep(const std::string& path, const Keeping& how, std::int6
 }
 
 Result<void> Keeper::keep_all(std::span<const std::string> paths, const Keeping& how,
-                              std::int64_t now_wall_ms) {
+                              std::int64_t now_wall_ms, const std::function<bool()>& go_on) {
   Result<void> result;
   std::size_t files = 0;
   std::uint64_t bytes = 0;
+  bool in_time = true;
   const auto one = [&](const std::string& path) {
-    if (files >= kFilesAtOnce || bytes >= kBytesAtOnce) return false;
+    in_time = in_time && (!go_on || go_on());
+    if (!in_time || files >= kFilesAtOnce || bytes >= kBytesAtOnce) return false;
     const auto seen = keep(path, how, now_wall_ms);
     if (!seen && result) result = fail(seen.error());
     ++files;
@@ -139,11 +182,17 @@ Result<void> Keeper::keep_all(std::span<const std::string> paths, const Keeping&
       all = one(path) && all;
       continue;
     }
-    for (const std::string& file : tree_.below(path, kFilesAtOnce)) all = one(file) && all;
+    // One more than can be kept, so that it is noticed.
+    for (const std::string& file : tree_.below(path, kFilesAtOnce + 1)) all = one(file) && all;
   }
   if (!all && result) {
+    const std::string limit = in_time
+                                  ? "one call keeps at most " + std::to_string(kFilesAtOnce) +
+                                        " files and " + std::to_string(kBytesAtOnce >> 20U) + " MiB"
+                                  : "keeping more would take too long";
     return fail(Code::kLimitExceeded, "only the first " + counted(files, "file") + " of " +
-                                          shown_list(paths, 3) + " were kept");
+                                          shown_list(paths, 3) + " " +
+                                          (files == 1 ? "was" : "were") + " kept: " + limit);
   }
   return result;
 }
@@ -156,12 +205,14 @@ Result<void> Keeper::keep_content(const std::string& path, std::string_view cont
   version.writer = how.writer;
   version.by = how.by;
   version.why = how.why;
-  version.mode = tree_.look(path).mode;
+  const Entry entry = tree_.look(path);
+  version.mode = entry.is == Entry::Is::kFile ? entry.mode : kUsualMode;
   version.size = content.size();
   version.content = content_id(content);
-  version.content_is = secrecy_ ? secrecy_(path) : Content::kKept;
-  if (content.size() > std::min(limits_.file_bytes, limits_.bytes / 4)) {
-    version.content_is = Content::kLarge;
+  LK_CHECK(load(false));
+  version.content_is = content_is(path, content.size());
+  if (version.content_is == Content::kKept && is_secrets(version.content)) {
+    version.content_is = Content::kSecret;
   }
   const bool kept = version.content_is == Content::kKept;
   LK_CHECK(add(std::move(version), kept ? std::optional(content) : std::nullopt, now_wall_ms));
@@ -169,7 +220,7 @@ Result<void> Keeper::keep_content(const std::string& path, std::string_view cont
 }
 
 bool Keeper::knows_stash(const std::string& commit) {
-  return load_recent() && recent_.contains(kStashPath + commit);
+  return load(false) && recent_.contains(kStashPath + commit);
 }
 
 Result<void> Keeper::keep_stash(const std::string& commit, const std::string& words,

@@ -27,6 +27,8 @@ struct Keeping {
   Why why = Why::kBefore;
   Who writer = {};  // whose content it is, if that is known
   Who by = {};      // who asks
+  // The writer wrote it only if it is no longer as the newest version says.
+  bool if_changed = false;
 };
 
 // What was on disk, for whoever wants to remember how it looked.
@@ -48,9 +50,10 @@ class Keeper {
   // nothing at all is a version, too.
   Result<Seen> keep(const std::string& path, const Keeping& how, std::int64_t now_wall_ms);
   // The same for several; a folder stands for the files below it. Goes on after an error, and
-  // returns the first. limit_exceeded: there were too many for one call.
+  // returns the first. limit_exceeded: there were too many for one call, or `go_on` says that there
+  // is no time for more.
   Result<void> keep_all(std::span<const std::string> paths, const Keeping& how,
-                        std::int64_t now_wall_ms);
+                        std::int64_t now_wall_ms, const std::function<bool()>& go_on = {});
   // A content that is no longer on disk.
   Result<void> keep_content(const std::string& path, std::string_view content, const Keeping& how,
                             std::int64_t now_wall_ms);
@@ -59,13 +62,19 @@ class Keeper {
                           std::int64_t now_wall_ms);
 
   Tree& tree() { return tree_; }
-  // The newest version of the path, if it is among the recent ones; null: none.
+  // The newest version of the path, if it is in one of the two newest generations (vault.h); null:
+  // none.
   Result<const Version*> newest(const std::string& path);
+  // What was kept since then is in those, and so among the last to be removed.
+  Result<std::int64_t> safe_since_ms();
   bool knows_stash(const std::string& commit);
 
  private:
   Result<Vault*> vault();
-  Result<void> load_recent();
+  Result<void> load(bool all);
+  Content content_is(const std::string& path, std::uint64_t size) const;
+  bool would_keep(const Version& known, const std::string& path) const;
+  bool is_secrets(const std::string& content) const;
   Result<Seen> add(Version version, std::optional<std::string_view> content,
                    std::int64_t now_wall_ms);
   std::optional<std::string> read_content(const std::string& path, const Entry& entry,
@@ -78,7 +87,10 @@ class Keeper {
   Tree tree_;
   std::optional<Vault> vault_;
   bool loaded_ = false;
-  std::map<std::string, Version, std::less<>> recent_;  // the newest of each path
+  bool loaded_all_ = false;
+  std::size_t misses_ = 0;
+  std::map<std::string, Version, std::less<>> recent_;          // the newest of each path
+  std::map<std::string, std::string, std::less<>> secrets_in_;  // hash → a file that has it
 };
 
 }  // namespace lockkeeper::snapshot

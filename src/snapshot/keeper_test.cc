@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -191,6 +192,89 @@ TEST_F(KeeperTest, AStashIsKnownByItsCommit) {
   EXPECT_TRUE(two.knows_stash(commit));
   EXPECT_EQ(all().front().writer, kAnn);
   EXPECT_EQ(all().front().target, "WIP on main");
+}
+
+TEST_F(KeeperTest, G2_AWriterWhoIsOnlyPresumedIsNamedIfItChanged) {
+  write("a.c", "one");
+  keep("a.c", {.by = kAnn});
+  EXPECT_FALSE(keep("a.c", {.writer = kAnn, .by = kBob, .if_changed = true}).added);
+  write("a.c", "three");
+  EXPECT_TRUE(keep("a.c", {.writer = kAnn, .by = kBob, .if_changed = true}).added);
+  EXPECT_EQ(all().back().writer, kAnn);
+}
+
+TEST_F(KeeperTest, G2_WhatTheSettingsNowAllowIsKeptThoughItHasNotChanged) {
+  write("a.c", std::string(2'000, 'x'));
+  Keeper small = keeper({.file_bytes = 1'000});
+  ASSERT_TRUE(small.keep("a.c", {.writer = kAnn, .by = kAnn}, now()));
+  EXPECT_EQ(all().back().content_is, Content::kLarge);
+  EXPECT_TRUE(keep("a.c").added);
+  EXPECT_EQ(content(all().back()), std::string(2'000, 'x'));
+  EXPECT_FALSE(keep("a.c").added);
+}
+
+TEST_F(KeeperTest, ACopyOfASecretIsOne) {
+  write("key.pem", "secret");
+  write("copy", "secret");
+  const auto secrecy = [](const std::string& path) {
+    return path.ends_with(".pem") ? Content::kSecret : Content::kKept;
+  };
+  for (const char* path : {"key.pem", "copy"}) {
+    Keeper one = keeper({}, secrecy);
+    ASSERT_TRUE(one.keep(path, {}, now()));
+  }
+  EXPECT_EQ(all().back().content_is, Content::kSecret);
+  EXPECT_TRUE(keep("copy").added) << "nothing is a secret any more";
+}
+
+TEST_F(KeeperTest, G2_AFolderInAFilesPlaceIsItsDeletion) {
+  write("a.c", "one");
+  keep("a.c", {.writer = kAnn, .by = kAnn});
+  fs::remove(at("a.c"));
+  fs::create_directories(at("a.c"));
+  EXPECT_TRUE(keep("a.c", {.why = Why::kAfter, .writer = kBob, .by = kBob}).added);
+  EXPECT_EQ(all().back().kind, Kind::kGone);
+  EXPECT_EQ(all().back().writer, kBob);
+  EXPECT_FALSE(keep("a.c").added);
+}
+
+TEST_F(KeeperTest, AFileThatCannotBeSeenIsNotSaidToBeGone) {
+  write("src/a.c", "one");
+  Tree tree(folder_.file("repo"));
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = usual.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);  // its folder cannot be opened
+  const Entry entry = tree.look("src/a.c");
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
+  EXPECT_EQ(entry.is, Entry::Is::kOther);
+}
+
+TEST_F(KeeperTest, TooManyAreNamedWithTheLimit) {
+  for (int i = 0; i < 2'001; ++i) write("many/" + std::to_string(i), "");
+  Keeper one = keeper();
+  const std::vector<std::string> paths = {"many"};
+  const auto kept = one.keep_all(paths, {}, now());
+  ASSERT_FALSE(kept);
+  EXPECT_EQ(kept.error().code, Code::kLimitExceeded);
+  EXPECT_THAT(kept.error().message, HasSubstr("at most 2000 files"));
+}
+
+TEST_F(KeeperTest, KeepingEndsWhenThereIsNoTime) {
+  for (const char* name : {"a", "b", "c"}) write(name, name);
+  Keeper one = keeper();
+  const std::vector<std::string> paths = {"a", "b", "c"};
+  int asked = 0;
+  const auto kept = one.keep_all(paths, {}, now(), [&] { return ++asked < 3; });
+  ASSERT_FALSE(kept);
+  EXPECT_THAT(kept.error().message, HasSubstr("too long"));
+  EXPECT_EQ(all().size(), 2U);
+}
+
+TEST_F(KeeperTest, G2_WithoutAFileTheUsualModeIsKept) {
+  Keeper one = keeper();
+  ASSERT_TRUE(one.keep_content("gone.c", "old", {.by = kAnn}, now()));
+  EXPECT_EQ(all().front().mode, 0644U);
 }
 
 TEST_F(KeeperTest, AnErrorIsSaidAndTheRestGoesOn) {

@@ -22,12 +22,13 @@ bool was_in_danger(Why why, const Version& next) {
 }  // namespace
 
 Who writer_of(const std::vector<Version>& versions, std::size_t at) {
-  if (versions[at].writer.known()) return versions[at].writer;
-  for (std::size_t i = at; i-- > 0;) {
-    if (!same_content(versions[i], versions[at])) continue;
-    if (versions[i].writer.known()) return versions[i].writer;
+  const Version& version = versions[at];
+  // Each deletion is its own; a content that comes back is still its first writer's.
+  if (version.kind == Kind::kGone) return version.writer;
+  for (std::size_t i = 0; i < at; ++i) {
+    if (versions[i].writer.known() && same_content(versions[i], version)) return versions[i].writer;
   }
-  return {};
+  return version.writer;
 }
 
 std::vector<Loss> losses_of(const std::vector<Version>& versions, const Version& now) {
@@ -44,6 +45,7 @@ std::vector<Loss> losses_of(const std::vector<Version>& versions, const Version&
     const Who writer = writer_of(all, i);
     const Version& next = all[i + 1];
     if (!writer.known() && !was_in_danger(version.why, next)) continue;
+    if (next.why == Why::kRestore && next.writer.known()) continue;
     const Who changed_by = next.writer.known() ? next.writer : Who{};
     if (writer.known() && changed_by.known() && same_party(writer, changed_by)) continue;
     losses.push_back({version, writer, changed_by, next.at_wall_ms, next.kind == Kind::kGone});

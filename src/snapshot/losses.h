@@ -1,7 +1,8 @@
 // Which contents were lost or overwritten, as the versions of a file tell it.
 //
 // A content is lost if another party, or nobody known, put something else in its place, and it has
-// not come back since. What its own writer replaced is not lost.
+// not come back since. What its own writer replaced is not lost, nor what a restore replaced: whoever
+// restores chose that, and was told its version.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ struct Loss {
 // Oldest first.
 std::vector<Loss> losses_of(const std::vector<Version>& versions, const Version& now);
 
-// Who wrote the content of versions[at]: it itself may not say.
+// Who wrote the content of versions[at]: the first who is known to have. Whoever brings it back, by
+// a restore or `git stash pop`, did not write it.
 Who writer_of(const std::vector<Version>& versions, std::size_t at);
 
 }  // namespace lockkeeper::snapshot

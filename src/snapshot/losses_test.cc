@@ -68,6 +68,20 @@ TEST(Losses, TheWriterIsKnownFromAnEarlierVersion) {
               ElementsAre("b: claude-code -> codex"));
 }
 
+TEST(Losses, G2_WhoeverBringsAContentBackDidNotWriteIt) {
+  EXPECT_THAT(lost({state('b', kFirst, Why::kAfter), state('c', kSecond, Why::kAfter),
+                    state('b', kSecond, Why::kAfter), state('c', kSecond, Why::kAfter)},
+                   'c'),
+              ElementsAre("b: claude-code -> codex"));
+}
+
+TEST(Losses, WhatARestoreReplacedIsNotLost) {
+  EXPECT_THAT(lost({state('b', kFirst, Why::kAfter), state('c', kSecond, Why::kAfter),
+                    state('b', kFirst, Why::kRestore)},
+                   'b'),
+              IsEmpty());
+}
+
 TEST(Losses, WhatNobodyIsKnownToHaveWrittenIsLostOnlyIfItWasInDanger) {
   EXPECT_THAT(lost({state('a', {}, Why::kBefore)}, 'b'), IsEmpty());
   EXPECT_THAT(lost({state('a', {}, Why::kDestroyed)}, '-'), ElementsAre("a: ? -> ? deleted"));

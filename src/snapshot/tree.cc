@@ -55,6 +55,12 @@ Entry::Is is_of(mode_t mode) {
   return S_ISDIR(mode) ? Entry::Is::kFolder : Entry::Is::kOther;
 }
 
+// Any other error says nothing about the file: it may be there.
+bool means_nothing(int errno_value) {
+  return errno_value == ENOENT || errno_value == ENOTDIR || errno_value == ELOOP ||
+         errno_value == ENAMETOOLONG;
+}
+
 struct CloseListing {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
@@ -79,14 +85,20 @@ bool is_young(const Mark& mark, std::int64_t now_wall_ms) {
 }
 
 Tree::Tree(const std::string& root)
-    : root_(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
+    : root_(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+      root_errno_(root_ ? 0 : errno) {}
 
 int Tree::parent_of(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   const std::string_view folder = slash == std::string_view::npos ? "" : path.substr(0, slash);
+  if (!root_) {
+    parent_errno_ = root_errno_;
+    return -1;
+  }
   if (folder.empty()) return root_.get();
   if (folder != folder_) {
     parent_ = host::open_below(root_.get(), folder);
+    parent_errno_ = errno;
     folder_ = folder;
   }
   return parent_.get();
@@ -94,10 +106,15 @@ int Tree::parent_of(std::string_view path) {
 
 Entry Tree::look(std::string_view path) {
   struct stat info{};
-  const int parent = parent_of(path);
-  if (parent < 0) return {};
-  if (::fstatat(parent, name_in(path).c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return {};
   Entry entry;
+  const int parent = parent_of(path);
+  const bool seen =
+      parent >= 0 && ::fstatat(parent, name_in(path).c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!seen) {
+    const int why = parent < 0 ? parent_errno_ : errno;
+    if (!means_nothing(why)) entry.is = Entry::Is::kOther;
+    return entry;
+  }
   entry.is = is_of(info.st_mode);
   entry.mark = {static_cast<std::uint64_t>(info.st_size), nanoseconds_of(info.st_mtim),
                 nanoseconds_of(info.st_ctim), info.st_ino};

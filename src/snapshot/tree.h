@@ -30,8 +30,8 @@ class Tree {
  public:
   explicit Tree(const std::string& root);
 
-  // kNothing also where a folder on the way is a symlink. Neighbours of one folder cost one stat()
-  // each.
+  // kNothing also where a folder on the way is a symlink; kOther where that cannot be told, because
+  // a folder may not be searched. Neighbours of one folder cost one stat() each.
   Entry look(std::string_view path);
   // A regular file's bytes; nullopt: it is not one, is larger, or cannot be read.
   std::optional<std::string> read(std::string_view path, std::uint64_t limit);
@@ -49,8 +49,10 @@ class Tree {
   Fd open(std::string_view path, std::uint64_t limit, std::uint64_t& size);
 
   Fd root_;
+  int root_errno_;
   std::string folder_ = "/";  // what parent_ is; "/": nothing yet
   Fd parent_;
+  int parent_errno_ = 0;  // why there is none
 };
 
 // Was the file changed so shortly before `now_wall_ms` that another change may leave the same mark?

@@ -57,7 +57,11 @@ Result<Vault> Vault::open(Place place, Limits limits) {
   auto folder = store->folder(place.name);
   if (!folder) return explained(std::move(folder.error()));
   Vault vault(std::move(place), limits, std::move(*folder));
-  if (made) LK_CHECK(vault.own(vault.folder_.fd(), ""));
+  if (made) {
+    LK_CHECK(vault.own(vault.folder_.fd(), ""));
+  } else {
+    LK_CHECK(vault.close_to_others());
+  }
   return vault;
 }
 
@@ -158,6 +162,19 @@ Result<void> Vault::own(int fd, std::string_view name) const {
   const auto gid = place_.gid.value_or(static_cast<gid_t>(-1));
   if (::fchown(fd, uid, gid) == 0) return {};
   return folder_.failed(errno, "give to its owner", name);
+}
+
+// It was there before. What somebody else could write or read is not trusted with contents.
+Result<void> Vault::close_to_others() const {
+  struct stat info{};
+  if (::fstat(folder_.fd(), &info) != 0) return folder_.failed(errno, "look at", "");
+  const uid_t me = ::geteuid();
+  if (info.st_uid != me && me != 0) {
+    return fail(Code::kFailed, quote(folder_.path()) + " belongs to another user",
+                "move it away, or switch snapshots off: [snapshots] enabled = false");
+  }
+  if ((info.st_mode & 077U) == 0 || ::fchmod(folder_.fd(), 0700) == 0) return {};
+  return folder_.failed(errno, "close to others", "");
 }
 
 Result<void> Vault::sync(int fd, std::string_view name) const {

@@ -62,8 +62,11 @@ class Vault {
   Result<void> add(Version& version, std::optional<std::string_view> content,
                    std::int64_t now_wall_ms);
 
-  // The newest versions, oldest first: those of the last few hundred records.
-  Result<std::vector<Version>> recent() const;
+  // The newest versions, oldest first: those of the last few hundred records, or all of the two
+  // newest generations.
+  Result<std::vector<Version>> recent(bool all) const;
+  // When the older of those two began; 0: there is only one.
+  Result<std::int64_t> safe_since_ms() const;
   // All, oldest first. `visit` says false to stop. What cannot be read is counted, not an error.
   Result<Scanned> each(const std::function<bool(Version&&)>& visit) const;
   // Exactly the bytes that were kept. not_found: they were not, or no longer are; store_corrupt:
@@ -95,6 +98,7 @@ class Vault {
   bool has_content(const std::string& id, std::string_view content) const;
   Result<void> put_content(const std::string& id, std::string_view content);
   Result<void> put_record(std::string_view record);
+  Result<void> close_to_others() const;
   Result<void> own(int fd, std::string_view name) const;
   Result<void> sync(int fd, std::string_view name) const;
   Result<std::optional<std::string>> read_in(const std::string& generation, const Version& version,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ranges>
 
 #include "base/bytes.h"
 #include "base/text.h"
@@ -20,29 +21,51 @@ constexpr std::uint64_t kRecentBytes = 64U << 10;
 constexpr std::uint64_t kIndexBytesMost = 64U << 20;  // of one generation; ours end far below
 constexpr std::size_t kRemovedAtOnce = 64;
 constexpr std::string_view kGonePrefix = "gone-";
+constexpr std::size_t kNewestGenerations = 2;
+
+// At most so many bytes; empty: there is no index.
+Result<std::string> end_of_index(const Folder& generation, std::uint64_t most) {
+  LK_ASSIGN(const std::optional<Fd> index, generation.open_file(kIndexName, O_RDONLY));
+  struct stat info{};
+  if (!index || ::fstat(index->get(), &info) != 0) return std::string();
+  const off_t from = std::max<off_t>(0, info.st_size - static_cast<off_t>(most));
+  std::string bytes(static_cast<std::size_t>(info.st_size - from), '\0');
+  const ssize_t got = ::pread(index->get(), bytes.data(), bytes.size(), from);
+  if (got < 0) return generation.failed(errno, "read", kIndexName);
+  bytes.resize(static_cast<std::size_t>(got));
+  return bytes;
+}
 
 }  // namespace
 
-Result<std::vector<Version>> Vault::recent() const {
+Result<std::vector<Version>> Vault::recent(bool all) const {
   std::vector<Version> versions;
   LK_ASSIGN(const Listing listing, list());
-  if (listing.generations.empty()) return versions;
-  LK_ASSIGN(const std::optional<Folder> newest,
-            folder_.folder_if_any(listing.generations.back().name));
-  if (!newest) return versions;
-  LK_ASSIGN(const std::optional<Fd> index, newest->open_file(kIndexName, O_RDONLY));
-  struct stat info{};
-  if (!index || ::fstat(index->get(), &info) != 0) return versions;
-  const off_t from = std::max<off_t>(0, info.st_size - static_cast<off_t>(kRecentBytes));
-  std::string bytes(static_cast<std::size_t>(info.st_size - from), '\0');
-  const ssize_t got = ::pread(index->get(), bytes.data(), bytes.size(), from);
-  if (got < 0) return newest->failed(errno, "read", kIndexName);
-  bytes.resize(static_cast<std::size_t>(got));
-  each_version(bytes, [&](Version&& version) {
-    versions.push_back(std::move(version));
-    return true;
-  });
+  std::uint64_t left = all ? kIndexBytesMost : kRecentBytes;
+  std::vector<std::string> indexes;  // the newest first
+  for (const Generation& generation : listing.generations | std::views::reverse) {
+    if (indexes.size() == kNewestGenerations || left == 0) break;
+    LK_ASSIGN(const std::optional<Folder> folder, folder_.folder_if_any(generation.name));
+    if (!folder) continue;  // removed meanwhile
+    LK_ASSIGN(std::string bytes, end_of_index(*folder, left));
+    left -= bytes.size();
+    indexes.push_back(std::move(bytes));
+  }
+  for (const std::string& bytes : indexes | std::views::reverse) {
+    each_version(bytes, [&](Version&& version) {
+      versions.push_back(std::move(version));
+      return true;
+    });
+  }
   return versions;
+}
+
+Result<std::int64_t> Vault::safe_since_ms() const {
+  LK_ASSIGN(const Listing listing, list());
+  const std::size_t count = listing.generations.size();
+  return count < kNewestGenerations
+             ? 0
+             : listing.generations[count - kNewestGenerations].begun_s * 1000;
 }
 
 Result<Scanned> Vault::each(const std::function<bool(Version&&)>& visit) const {

@@ -206,6 +206,29 @@ TEST_F(VaultTest, NoSymlinkIsFollowed) {
   EXPECT_TRUE(fs::is_empty(folder_.file("elsewhere")));
 }
 
+TEST_F(VaultTest, AFolderThatWasThereIsClosedToOthers) {
+  fs::create_directories(folder_.file("snapshots"));
+  fs::permissions(folder_.file("snapshots"), fs::perms(0777));
+  vault();
+  EXPECT_EQ(fs::status(folder_.file("snapshots")).permissions(), fs::perms(0700));
+}
+
+TEST_F(VaultTest, RecentVersionsReachBackOverTwoGenerations) {
+  const Limits limits{.keep_ms = 16 * kDay};
+  for (int day : {0, 2, 4}) {
+    Vault one = vault(limits);
+    add(one, "f" + std::to_string(day), "text", kNow + day * kDay);
+  }
+  const Vault here = vault(limits);
+  for (const bool all : {false, true}) {
+    const auto recent = here.recent(all);
+    ASSERT_TRUE(recent);
+    ASSERT_EQ(recent->size(), 2U);
+    EXPECT_EQ(recent->front().path, "f2");
+  }
+  EXPECT_EQ(here.safe_since_ms().value_or(0), kNow + 2 * kDay);
+}
+
 TEST_F(VaultTest, ASymlinkInAContentsPlaceIsReplacedNotFollowed) {
   Vault here = vault();
   add(here, "a", "first");

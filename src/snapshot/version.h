@@ -28,7 +28,7 @@ enum class Why : std::uint8_t {
   kTakeover,   // another agent was about to take the file over
   kBreak,      // somebody ended its holder's lease
   kAttempt,    // an attempt of `workflow run` was about to begin
-  kRestore,    // an older version was about to be put in its place
+  kRestore,    // an older version was about to be put in its place, or (with a writer) was
 };
 inline constexpr Why kWhys[] = {Why::kBefore,   Why::kAfter, Why::kFound,   Why::kDestroyed,
                                 Why::kTakeover, Why::kBreak, Why::kAttempt, Why::kRestore};
