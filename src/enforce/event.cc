@@ -125,6 +125,7 @@ Result<void> read_calls(Event& event, const json& payload, bool failed) {
       if (!each.is_object()) return wrong_type("tool_calls", "an array of objects");
       LK_ASSIGN(ToolCall call, read_call(event, each));
       if (batch_says_failed(each)) call.outcome = Outcome::kFailed;
+      call.original = original_in(each);
       event.calls.push_back(std::move(call));
     }
     return {};

@@ -19,16 +19,63 @@ struct ByteUnit {
 constexpr ByteUnit kByteUnits[] = {
     {"GiB", 1024 * kMiB}, {"MiB", kMiB}, {"KiB", 1024}, {"", 1}, {"B", 1}};
 
+// What copies of a file are called.
+constexpr std::string_view kCopyEndings[] = {".bak",  ".backup", ".orig", ".old",
+                                             ".save", ".swp",    "~"};
+
 }  // namespace
 
 std::vector<std::string> default_secrets() {
-  return {".env*",       "*.pem",      "*.key",   "*.p12",   "*.pfx",
-          "*.jks",       "*.keystore", "id_rsa*", "id_dsa*", "id_ecdsa*",
-          "id_ed25519*", ".netrc",     ".npmrc",  ".pypirc", ".git-credentials"};
+  return {".env*",
+          "*.env",
+          "*.pem",
+          "*.key",
+          "*.p12",
+          "*.pfx",
+          "*.jks",
+          "*.keystore",
+          "id_rsa*",
+          "id_dsa*",
+          "id_ecdsa*",
+          "id_ed25519*",
+          ".netrc",
+          ".npmrc",
+          ".pypirc",
+          ".git-credentials",
+          "credentials",
+          "credentials.json",
+          "credentials.y*ml",
+          "credentials.toml",
+          "credentials.ini",
+          "secrets.json",
+          "secrets.y*ml",
+          "secrets.toml",
+          ".aws/",
+          ".ssh/",
+          ".gnupg/",
+          ".htpasswd",
+          ".docker/config.json",
+          "*.tfstate",
+          "service-account*.json",
+          "kubeconfig",
+          ".kube/"};
 }
 
 bool snapshot_is_secret(const Settings& settings, std::string_view path) {
-  return matches_ignore_patterns(settings.snapshots_only_hash.value, path);
+  // As file systems that ignore case would find it, and without what editors add to copies.
+  std::vector<std::string> patterns = settings.snapshots_only_hash.value;
+  for (std::string& pattern : patterns) pattern = lowered(pattern);
+  std::string name = lowered(path);
+  for (bool again = true; again;) {
+    if (matches_ignore_patterns(patterns, name)) return true;
+    again = false;
+    for (const std::string_view copy : kCopyEndings) {
+      if (!name.ends_with(copy)) continue;
+      name.resize(name.size() - copy.size());
+      again = true;
+    }
+  }
+  return false;
 }
 
 Result<std::uint64_t> parse_bytes(std::string_view text) {

@@ -25,8 +25,8 @@ inline constexpr std::uint64_t kSnapshotsFileBytesMax = 64 * kMiB;  // a hook ha
 // Patterns of files that usually have keys and passwords in them.
 std::vector<std::string> default_secrets();
 
-// Does snapshots.only_hash name this file, or a folder that it is in? `path` as hook_ignores()
-// reads it.
+// Does snapshots.only_hash name this file, or a folder that it is in? Case does not count, and a
+// copy ("key.pem.bak") is as secret as the file. `path` as hook_ignores() reads it.
 bool snapshot_is_secret(const Settings& settings, std::string_view path);
 
 // "256MiB", "4 KiB", "1GiB", "512" (bytes). invalid_input: anything else.

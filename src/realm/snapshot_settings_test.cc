@@ -23,6 +23,41 @@ TEST_F(SnapshotSettings, WithoutAFileSnapshotsAreKeptForTwoWeeks) {
   EXPECT_FALSE(settings.snapshots_ignored.value);
 }
 
+TEST_F(SnapshotSettings, SecretsAreKnownInAnyCaseAndAsCopies) {
+  const Settings settings = loaded();
+  for (const char* secret : {".env",
+                             ".ENV",
+                             "prod.env",
+                             "app/.env.local",
+                             "x.PEM",
+                             "ID_RSA",
+                             "key.pem.orig",
+                             "a.key.bak",
+                             ".npmrc.bak",
+                             ".env~",
+                             ".aws/credentials",
+                             "home/.aws/config",
+                             "credentials.json",
+                             "secrets.yaml",
+                             "secrets.yml",
+                             ".htpasswd",
+                             ".docker/config.json",
+                             "terraform.tfstate",
+                             "terraform.tfstate.backup",
+                             "service-account-1.json",
+                             "kubeconfig",
+                             ".ssh/config"}) {
+    EXPECT_TRUE(snapshot_is_secret(settings, secret)) << secret;
+  }
+  for (const char* plain : {"src/a.c", "src/credentials.py", "secrets.py", "environment", "a.bak",
+                            "config.json", "docker/config.json"}) {
+    EXPECT_FALSE(snapshot_is_secret(settings, plain)) << plain;
+  }
+  shared("[snapshots]\nonly_hash = [\"Private/\"]\n");
+  EXPECT_TRUE(snapshot_is_secret(loaded(), "private/x"));
+  EXPECT_TRUE(snapshot_is_secret(loaded(), "Private/x"));
+}
+
 TEST_F(SnapshotSettings, EachCanBeSet) {
   shared(
       "[snapshots]\nenabled = false\nkeep = \"2d\"\nsize = \"1GiB\"\nfile = \"64KiB\"\n"

@@ -17,10 +17,11 @@ constexpr const char* kStashPath = "refs/stash";
 
 }  // namespace
 
-Keeper::Keeper(Place place, Limits limits, std::string worktree, Secrecy secrecy)
+Keeper::Keeper(Place place, Limits limits, std::string worktree, Secrecy secrecy, std::string tree)
     : place_(std::move(place)),
       limits_(limits),
       worktree_(std::move(worktree)),
+      tree_name_(std::move(tree)),
       secrecy_(std::move(secrecy)),
       tree_(worktree_) {
   limits_.file_bytes = std::min(limits_.file_bytes, kFileBytesMost);
@@ -65,9 +66,14 @@ Result<const Version*> Keeper::newest(const std::string& path) {
   return found == recent_.end() ? nullptr : &found->second;
 }
 
-Result<std::int64_t> Keeper::safe_since_ms() {
-  LK_ASSIGN(Vault* const from, vault());
-  return from->safe_since_ms();
+bool Keeper::is_safe(const std::string& path, std::int64_t kept_wall_ms) {
+  if (!safe_since_ms_) {
+    const auto from = vault();
+    const auto since = from ? (*from)->safe_since_ms() : Result<std::int64_t>(0);
+    safe_since_ms_ = since.value_or(0);
+  }
+  if (kept_wall_ms >= *safe_since_ms_) return true;
+  return !load(true) || recent_.contains(path);
 }
 
 Result<Seen> Keeper::add(Version version, std::optional<std::string_view> content,
@@ -138,6 +144,7 @@ Result<Seen> Keeper::keep(const std::string& path, const Keeping& how, std::int6
   }
   Version version;
   version.worktree = worktree_;
+  version.tree = tree_name_;
   version.path = path;
   version.writer = how.writer;
   version.by = how.by;
@@ -201,6 +208,7 @@ Result<void> Keeper::keep_content(const std::string& path, std::string_view cont
                                   const Keeping& how, std::int64_t now_wall_ms) {
   Version version;
   version.worktree = worktree_;
+  version.tree = tree_name_;
   version.path = path;
   version.writer = how.writer;
   version.by = how.by;
@@ -227,6 +235,7 @@ Result<void> Keeper::keep_stash(const std::string& commit, const std::string& wo
                                 const Who& writer, std::int64_t now_wall_ms) {
   Version version;
   version.worktree = worktree_;
+  version.tree = tree_name_;
   version.path = kStashPath + commit;
   version.kind = Kind::kStash;
   version.why = Why::kAfter;

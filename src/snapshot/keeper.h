@@ -43,8 +43,8 @@ class Keeper {
   // kKept: the file's content may be kept. Otherwise why not.
   using Secrecy = std::function<Content(const std::string& path)>;
 
-  // Opens nothing yet. `worktree`: its root, a physical path.
-  Keeper(Place place, Limits limits, std::string worktree, Secrecy secrecy);
+  // Opens nothing yet. `worktree`: its root, a physical path. `tree`: Version::tree.
+  Keeper(Place place, Limits limits, std::string worktree, Secrecy secrecy, std::string tree = {});
 
   // `path`: from the worktree's root. What is neither a file nor a symlink is not kept, and
   // nothing at all is a version, too.
@@ -65,8 +65,9 @@ class Keeper {
   // The newest version of the path, if it is in one of the two newest generations (vault.h); null:
   // none.
   Result<const Version*> newest(const std::string& path);
-  // What was kept since then is in those, and so among the last to be removed.
-  Result<std::int64_t> safe_since_ms();
+  // Of what was kept then: is a version of the path still in those, and so among the last to be
+  // removed? True also if that cannot be told.
+  bool is_safe(const std::string& path, std::int64_t kept_wall_ms);
   bool knows_stash(const std::string& commit);
 
  private:
@@ -83,9 +84,11 @@ class Keeper {
   Place place_;
   Limits limits_;
   const std::string worktree_;
+  const std::string tree_name_;
   const Secrecy secrecy_;
   Tree tree_;
   std::optional<Vault> vault_;
+  std::optional<std::int64_t> safe_since_ms_;
   bool loaded_ = false;
   bool loaded_all_ = false;
   std::size_t misses_ = 0;

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::string_view kMarker = "\xf5LKv";
 constexpr std::size_t kHeadBytes = 16;
-constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kFormat = 2;
+constexpr std::uint64_t kFormatWithoutTree = 1;
 
 void put_who(RecordWriter& out, const Who& who) {
   out.text(who.agent);
@@ -42,7 +43,8 @@ std::string id_of(std::uint64_t checksum) {
 
 std::optional<Version> decode(std::string_view payload, std::uint64_t checksum) {
   RecordReader in(payload);
-  if (in.number() != kFormat) return std::nullopt;
+  const std::uint64_t format = in.number();
+  if (format != kFormat && format != kFormatWithoutTree) return std::nullopt;
   Version version;
   version.id = id_of(checksum);
   version.at_wall_ms = in.signed_number();
@@ -62,6 +64,7 @@ std::optional<Version> decode(std::string_view payload, std::uint64_t checksum) 
   version.mark.modified_ns = in.signed_number();
   version.mark.changed_ns = in.signed_number();
   version.mark.inode = in.number();
+  if (format == kFormat) version.tree = in.text();
   if (!known || !in.at_end()) return std::nullopt;
   return version;
 }
@@ -97,6 +100,7 @@ std::string encode_version(Version& version) {
   out.signed_number(version.mark.modified_ns);
   out.signed_number(version.mark.changed_ns);
   out.number(version.mark.inode);
+  out.text(version.tree);
   const std::string payload = out.take();
   if (payload.size() > kRecordBytesMax) return {};
   const std::uint64_t checksum = hash64(payload);

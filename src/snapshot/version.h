@@ -60,13 +60,18 @@ struct Mark {
   friend bool operator==(const Mark&, const Mark&) = default;
 };
 
+inline constexpr std::string_view kMainTree = ".";
+
 struct Version {
   std::string id = {};  // 16 hexadecimal digits, made of all the rest
   std::int64_t at_wall_ms = 0;
   std::string worktree = {};  // its root
-  std::string path = {};      // from there
-  Who writer = {};            // whose content it is
-  Who by = {};                // in whose call it was kept
+  // Which worktree of its repository that is, wherever it lies: kMainTree, or the name that git has
+  // for a linked one. Empty: not known.
+  std::string tree = {};
+  std::string path = {};  // from its root
+  Who writer = {};        // whose content it is
+  Who by = {};            // in whose call it was kept
   Why why = Why::kBefore;
   Kind kind = Kind::kFile;
   Content content_is = Content::kKept;

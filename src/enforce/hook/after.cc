@@ -24,6 +24,13 @@ struct Reported {
   core::ReportRequest request;
 };
 
+std::string changed_under_words(const std::string& file) {
+  return "lockkeeper: " + shown(file) +
+         " is not as your last call wrote it: somebody else's command changed it at the same time. "
+         "Read it again before you go on. To see what you had written: lockkeeper recover list " +
+         shell_quote(file);
+}
+
 // What an event means for the tables, home first. Nothing here may disturb the client: after a call
 // it is too late to refuse, and an error is met again, and told, before the next edit.
 class Reporting {
@@ -41,6 +48,8 @@ class Reporting {
 
   Answer carry_out();
   void look(bool ran);
+  // REQUIRES: any()
+  void keep_all_work();
 
  private:
   void add_edit(const ToolCall& call, const Touch& touch);
@@ -85,6 +94,10 @@ void Reporting::add_edit(const ToolCall& call, const Touch& touch) {
     const std::string id = Session::edit_id(call);
     if (call.outcome == Outcome::kFailed) {
       request.failed.push_back(id);
+      for (const Target& target : targets.files) {
+        const bool file = target.resources.front().kind() == key::Kind::kFile;
+        if (file) keep_remains(session_, *targets.place, target.path());
+      }
       continue;
     }
     request.done.push_back(id);
@@ -101,8 +114,10 @@ void Reporting::add_edit(const ToolCall& call, const Touch& touch) {
       if (call.original && targets.files.size() == 1) {
         keep_original(session_, *targets.place, path, *call.original);
       }
-      keep_change(session_, *targets.place, path, true);
-      request.changed.push_back(files.change(path));
+      const bool mine = is_calls_work(session_, *targets.place, call, path);
+      keep_change(session_, *targets.place, path, mine);
+      (mine ? request.changed : request.found).push_back(files.change(path));
+      if (!mine) lines_.add(changed_under_words(session_.names_of(*targets.place).name(path)));
     }
   }
 }
@@ -155,6 +170,19 @@ void Reporting::look(bool ran) {
   if (ran_git_) note_git_work(session_, place, home());
   const auto told = look_at_disk(session_, place, ran, home());
   if (told) lines_.add(*told);
+  for (Place* const other : other_places(session_, place)) {
+    const auto there = look_at_disk(session_, *other, ran, at(*other));
+    if (there) lines_.add(*there);
+  }
+}
+
+void Reporting::keep_all_work() {
+  Place& place = *reports_.front().place;
+  keep_work(session_, place);
+  for (Place* const other : other_places(session_, place)) {
+    at(*other);  // whoever is told of trouble there
+    keep_work(session_, *other);
+  }
 }
 
 // Home comes last: it may say that no other call is left, also for other worktrees of its table.
@@ -316,6 +344,8 @@ Answer at_session_start(Session& session) {
 Answer at_turn_start(Session& session) {
   Reporting reporting(session);
   if (!reporting.any()) return {};
+  // Before its edits end: what became of some of its calls was perhaps never said.
+  reporting.keep_all_work();
   reporting.home().turn_begins = true;
   return reporting.carry_out();
 }
@@ -331,6 +361,7 @@ Answer at_end(Session& session) {
   if (event.client == Client::kCopilot && event.moment == Moment::kSessionOver) return {};
   Reporting reporting(session);
   if (!reporting.any()) return {};
+  reporting.keep_all_work();
   if (event.moment == Moment::kTurnOver) reporting.look(event.goes_on);
   core::ReportRequest& request = reporting.home();
   if (event.moment == Moment::kIdle) {

@@ -33,6 +33,8 @@ class Claiming {
   Answer claim();
   // Another place refused the call.
   void undo();
+  // It passes although somebody else has claimed one of the files.
+  bool met_somebody() const { return met_somebody_; }
 
  private:
   service::AcquireCommand command() const;
@@ -64,6 +66,7 @@ class Claiming {
   Targets& targets_;
   Place& place_;
   std::size_t files_;
+  bool met_somebody_ = false;
 };
 
 Listener Claiming::listener() const {
@@ -246,6 +249,7 @@ Answer Claiming::by_policy(const std::vector<core::Conflict>& conflicts) {
 
 // Lets it pass. What is free is claimed.
 Answer Claiming::warned(const std::vector<core::Conflict>& conflicts) {
+  met_somebody_ = true;
   record("warned", conflicts, false);
   std::erase_if(targets_.files, [&](const Target& target) {
     return std::ranges::any_of(target.resources, [&](const key::Resource& resource) {
@@ -365,9 +369,11 @@ std::vector<AboutToChange> about_to_change(const Sorted& sorted) {
 }
 
 // Returns what has to be said of that.
-std::string keep_before(Session& session, const std::vector<AboutToChange>& all) {
+std::string keep_before(Session& session, const std::vector<AboutToChange>& all, bool contested) {
   Lines lines;
   for (const auto& [place, paths] : all) {
+    // Whoever edits one of them at the same time wrote what is there.
+    if (contested) keep_unfinished(session, *place, false);
     keep(session, *place, paths, snapshot::Why::kBefore);
     if (can_tell(session.event())) lines.add(unkept_words(*place));
   }
@@ -394,14 +400,27 @@ Answer before_edit(Session& session, const ToolCall& call, const Touch& touch) {
       claims.pop_back();
       for (Claiming& earlier : claims) earlier.undo();
       // The user may say yes.
-      if (answer.verdict == Verdict::kAsk) keep_before(session, changes);
+      if (answer.verdict == Verdict::kAsk) keep_before(session, changes, true);
       return answer;
     }
     lines.add(answer.tell);
   }
   note_at_home(session, *sorted);
-  lines.add(keep_before(session, changes));
+  const bool contested = std::ranges::any_of(claims, &Claiming::met_somebody);
+  lines.add(keep_before(session, changes, contested));
   return {.tell = lines.text()};
+}
+
+// The command may go to any worktree, but most likely to one that the session has worked in.
+std::string keep_before_run(Session& session, Place& home) {
+  std::vector<Place*> places = other_places(session, home);
+  places.insert(places.begin(), &home);
+  Lines lines;
+  for (Place* const place : places) {
+    keep_work(session, *place);
+    if (can_tell(session.event())) lines.add(unkept_words(*place));
+  }
+  return lines.text();
 }
 
 // Any file may change: who had a call running is all that will be known.
@@ -413,11 +432,11 @@ Answer before_run(Session& session, const ToolCall& call, bool our_tool) {
   core::ReportRequest request;
   request.worktree = (*home)->worktree();
   request.begun = {Session::run_id(call)};
-  const auto begun = (*home)->locks().report(request);
-  if (!our_tool) keep_traced(session, **home);
-  if (!begun || !our_tool || !call.input.is_object()) return {};
-  // Its server finds out who calls: mcp/locks/ownership.h.
   Answer answer;
+  if (!our_tool) answer.tell = keep_before_run(session, **home);
+  const auto begun = (*home)->locks().report(request);
+  if (!begun || !our_tool || !call.input.is_object()) return answer;
+  // Its server finds out who calls: mcp/locks/ownership.h.
   answer.input = call.input;
   answer.input["agent"] = "call:" + call.id;
   return answer;
@@ -436,7 +455,10 @@ Answer before_shell(Session& session, const ToolCall& call, const Touch& touch) 
   const shell::Found found = look_at_command(session, touch.command);
   Answer judged = judge(session, found);
   if (judged.verdict != Verdict::kPass) return judged;
-  before_run(session, call, false);
+  Lines lines;
+  lines.add(judged.tell);
+  lines.add(before_run(session, call, false).tell);
+  judged.tell = lines.text();
   return judged;
 }
 

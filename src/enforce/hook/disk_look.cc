@@ -56,22 +56,28 @@ Result<std::string> look_at_disk(Session& session, Place& place, bool ran,
   const Seen seen = sorted_edits(reply);
   const Files files(place.worktree());
   const core::Owner& me = session.owner();
+  const std::int64_t begun_ms = begun_wall_ms(session, reply.own);
+  if (ran) keep_unfinished(session, place, true);
   std::vector<std::string> told;
   for (const core::Trace& trace : reply.traces) {
     const std::string& path = trace.change.path;
     if (files.mark(path) == trace.change.mark) continue;
     // Its writer is at work, and will say so itself.
-    if (seen.in_flight.contains(path) || is_busy(seen, trace.owner)) continue;
+    if (seen.in_flight.contains(path)) continue;
     core::Change now = files.change(path);
-    const bool same = !now.content.empty() && now.content == trace.change.content;
-    const bool mine = trace.owner == me && !seen.edited.contains(path);
-    if (same) continue;
-    if (mine) {
-      keep_change(session, place, path, ran);
-      (ran ? report.changed : report.found).push_back(std::move(now));
+    if (!now.content.empty() && now.content == trace.change.content) continue;
+    if (is_busy(seen, trace.owner)) {
+      keep_change(session, place, path, false);
       continue;
     }
-    const bool blamed = ran && reply.busy.empty();
+    const bool contested = is_contested(session, place, path, begun_ms);
+    if (trace.owner == me && !seen.edited.contains(path)) {
+      const bool mine = ran && !contested;
+      keep_change(session, place, path, mine);
+      (mine ? report.changed : report.found).push_back(std::move(now));
+      continue;
+    }
+    const bool blamed = ran && reply.busy.empty() && !contested;
     keep_change(session, place, path, blamed);
     report.notes.push_back(
         {blamed ? "overwrote" : "changed", {path}, trace.owner, blamed ? "edit" : "unattributed"});
@@ -92,16 +98,11 @@ void adopt_locks(Session& session, Place& place) {
   const auto own = place.locks().own_calls();
   const auto seen = place.locks().look(place.worktree());
   if (!own || !seen || own->empty() || !seen->busy.empty()) return;
-  std::int64_t begun_mono_ms = session.now().mono_ms;
-  for (const core::RunningCall& call : *own) {
-    begun_mono_ms = std::min(begun_mono_ms, call.begun_mono_ms);
-  }
-  const Now now = session.now();
-  const std::int64_t begun_wall_ms = now.wall_ms - (now.mono_ms - begun_mono_ms);
+  const std::int64_t begun_ms = begun_wall_ms(session, *own);
   const auto listed = place.locks().list({});
   if (!listed) return;
   for (const service::ListedLease& each : listed->leases) {
-    if (!each.lease.foreign || each.lease.acquired_wall_ms < begun_wall_ms) continue;
+    if (!each.lease.foreign || each.lease.acquired_wall_ms < begun_ms) continue;
     if (each.lease.claims.empty()) continue;
     service::Wanted wanted;
     wanted.texts = {each.lease.claims.front().resource.text()};

@@ -20,6 +20,8 @@ namespace lockkeeper::enforce::hook {
 // that have not changed since they were kept cost one stat() each.
 void keep(Session& session, Place& place, const std::vector<std::string>& paths, snapshot::Why why);
 
+// After a call that failed, but may have written something: the session wrote what is not as before.
+void keep_remains(Session& session, Place& place, const std::string& path);
 // After a change: the file as it is now. `mine`: the session made the change; otherwise nobody
 // knows who did.
 void keep_change(Session& session, Place& place, const std::string& path, bool mine);
@@ -27,9 +29,20 @@ void keep_change(Session& session, Place& place, const std::string& path, bool m
 void keep_original(Session& session, Place& place, const std::string& path,
                    const std::string& content);
 
-// Before a command that may change any file: those with a trace that are no longer as the trace
-// says.
-void keep_traced(Session& session, Place& place);
+// Files that somebody is editing, and whose call has not been reported: perhaps it never will be.
+// If they are no longer as they were kept, the claim's owner has written them. `ran`: a command of
+// this session has just run. What had been written before and is different now may be either's.
+void keep_unfinished(Session& session, Place& place, bool ran);
+// At any other moment at which files may be about to change: those, and files with a trace that are
+// no longer as the trace says, or whose version will soon be removed.
+void keep_work(Session& session, Place& place);
+
+// Whose is what an edit call has left in its file? False: somebody else's command ran meanwhile and
+// the file is not as the call had written it.
+bool is_calls_work(Session& session, Place& place, const ToolCall& call, const std::string& path);
+// Was the file kept since then in another's call, without anybody known to have written it?
+bool is_contested(Session& session, Place& place, const std::string& path,
+                  std::int64_t since_wall_ms);
 
 // After such a command: what it has put into git's stash.
 void keep_stashes(Session& session, Place& place, const service::LookReply& look);

@@ -151,6 +151,103 @@ TEST_F(Keep, G2_WhatTheClientSaysWasThereIsKeptIfNothingElseWas) {
   EXPECT_EQ(kept().size(), 3U);
 }
 
+TEST_F(Keep, G2_AnEditThatIsNeverReportedIsKeptByLaterHooksInItsOwnersName) {
+  for (const char* hook : {"Stop", "UserPromptSubmit", "SessionEnd", "shell", "others shell"}) {
+    const std::string file = std::string(hook) + ".c";
+    const std::string session = "a " + file;
+    ASSERT_EQ(refusal(edit(session, file, "t " + file)), "");
+    write(file, "work in " + file);
+    const std::string_view what = hook;
+    if (what == "shell") {
+      begin_shell(session, "r1");
+    } else if (what == "others shell") {
+      begin_shell("b", "r2");
+    } else {
+      run(Client::kClaude, claude(session, hook));
+    }
+    EXPECT_THAT(kept().back(), HasSubstr("work in " + file + " " + session));
+  }
+}
+
+TEST_F(Keep, G2_AFailedEditThatHasWrittenIsKept) {
+  write("a.c", "old");
+  const json made = edit("s1", "a.c", "t1");
+  ASSERT_EQ(refusal(made), "");
+  write("a.c", "half");
+  run(Client::kClaude, batch("s1", {{made, "<tool_use_error>x</tool_use_error>"}}));
+  EXPECT_THAT(kept(), ElementsAre("before old", "after half s1"));
+}
+
+TEST_F(Keep, G2_WhatACommandPutOverAnEditInFlightIsNotItsWritersAndBothAreKept) {
+  write("a.c", "old");
+  const json made = call("s1", "Write", {{"file_path", at("a.c")}, {"content", "work"}}, "t1");
+  // It would be refused to replace what it has not read.
+  edited("s1", "a.c", "read");
+  ASSERT_EQ(refusal(made), "");
+  site_.clock.ahead_ms += 10;
+  write("a.c", "work");
+  begin_shell("s2", "r1");
+  site_.clock.ahead_ms += 10;
+  write("a.c", "the command's");
+  end_shell("s2", "r1");
+  EXPECT_THAT(told(batch("s1", {{made, "ok"}})), HasSubstr("is not as your last call wrote it"));
+  EXPECT_THAT(kept(),
+              ElementsAre("before old", "after read s1", "before work s1", "found the command's"));
+}
+
+TEST_F(Keep, G2_AnEditBesideACommandIsItsWriters) {
+  write("a.c", "old");
+  const json made = edit("s1", "a.c", "t1");
+  ASSERT_EQ(refusal(made), "");
+  site_.clock.ahead_ms += 10;
+  begin_shell("s2", "r1");
+  write("a.c", "b, as the call says");
+  site_.clock.ahead_ms += 10;
+  end_shell("s2", "r1");
+  EXPECT_EQ(told(batch("s1", {{made, "ok"}})), "");
+  for (const std::string& one : kept()) {
+    EXPECT_TRUE(one == "before old" || one.ends_with("as the call says s1")) << one;
+  }
+}
+
+TEST_F(Keep, G2_WhatTwoEditsAtOnceWroteIsEachOnes) {
+  write("lockkeeper.toml", "[hook]\npolicy = \"warn\"\n");
+  write("a.c", "old");
+  ASSERT_EQ(refusal(edit("s1", "a.c", "t1")), "");
+  write("a.c", "first");
+  run(Client::kClaude, edit("s2", "a.c", "t2"));
+  EXPECT_THAT(kept(), ElementsAre("before old", "before first s1"));
+}
+
+TEST_F(Keep, G2_WhatWillSoonBeRemovedIsKeptAgain) {
+  edited("s1", "a.c", "work");
+  for (int day = 0; day < 3; ++day) {
+    site_.clock.ahead_ms += std::int64_t{2} * 24 * 3'600'000;
+    edited("s" + std::to_string(10 + day), "other.c", "x" + std::to_string(day));
+    run(Client::kClaude, claude("s" + std::to_string(10 + day), "SessionEnd"));
+  }
+  std::size_t copies = 0;
+  for (const std::string& one : kept()) copies += one.contains("work") ? 1U : 0U;
+  EXPECT_GT(copies, 1U);
+}
+
+TEST_F(Keep, G2_WhatABatchSaysWasThereIsKept) {
+  ASSERT_EQ(refusal(edit("s1", "other.c", "t0")), "");  // there is a table
+  write("a.c", "new");
+  json payload = batch("s1", {{edit("s1", "a.c", "t1"), "ok"}});
+  payload["tool_calls"][0]["tool_response"] = {{"originalFile", "old"}};
+  run(Client::kClaude, payload);
+  EXPECT_THAT(kept(), ElementsAre("before -", "before old", "after new s1"));
+}
+
+TEST_F(Keep, TroubleIsToldBeforeACommandToo) {
+  edited("s1", "a.c", "x");
+  write("a.c", "changed");
+  fs::remove_all(site_.realm.store_folder + "/snapshots");
+  fs::create_symlink("/nowhere", site_.realm.store_folder + "/snapshots");
+  EXPECT_THAT(told(shell("s2", "r1")), HasSubstr("may not be recoverable"));
+}
+
 TEST_F(Keep, AStashIsItsCommands) {
   edited("s1", "a.c", "work");
   begin_shell("s2", "r1");

@@ -1,8 +1,10 @@
 #include "enforce/hook/session.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
+#include "core/sessions.h"
 #include "key/path.h"
 #include "key/unicode.h"
 #include "layout/registry.h"
@@ -12,6 +14,7 @@
 #include "realm/identity.h"
 #include "realm/resolve.h"
 #include "realm/store_url.h"
+#include "realm/worktrees.h"
 #include "snapshot/site/realm_keeper.h"
 
 namespace lockkeeper::enforce::hook {
@@ -21,6 +24,8 @@ namespace {
 // for each other's hooks; all mean the same.
 constexpr const char* kProjectVariables[] = {"CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR",
                                              "COPILOT_PROJECT_DIR", "CURSOR_PROJECT_DIR"};
+
+constexpr std::size_t kWorktreesMax = 64;  // that one hook looks at
 
 bool is_absolute(std::string_view path) {
   return path.starts_with('/');
@@ -222,6 +227,49 @@ Result<Sorted> Session::sort(const Touch& touch) {
     there->files.push_back(std::move(target));
   }
   return sorted;
+}
+
+std::int64_t wall_ms_of(const Session& session, std::int64_t mono_ms) {
+  const Now now = session.now();
+  return now.wall_ms - (now.mono_ms - mono_ms);
+}
+
+std::int64_t begun_wall_ms(const Session& session, const std::vector<core::RunningCall>& calls) {
+  std::int64_t begun_mono_ms = session.now().mono_ms;
+  for (const core::RunningCall& call : calls) {
+    begun_mono_ms = std::min(begun_mono_ms, call.begun_mono_ms);
+  }
+  return wall_ms_of(session, begun_mono_ms);
+}
+
+std::vector<Place*> other_places(Session& session, Place& home) {
+  std::vector<Place*> places;
+  std::vector<std::string> roots = realm::worktree_roots(home.worktree(), home.realm().common_dir);
+  if (roots.size() > kWorktreesMax) roots.resize(kWorktreesMax);
+  const auto is_mine = [&](const core::Owner& owner) {
+    const core::Owner& me = session.owner();
+    return owner == me || core::is_part_of(owner, me) || core::is_part_of(me, owner);
+  };
+  std::set<std::string> claimed;
+  if (roots.size() > 1) {
+    service::ListCommand all;
+    all.scan_layouts = false;
+    const auto list = home.locks().list(all);
+    for (const auto& each : list ? list->leases : std::vector<service::ListedLease>()) {
+      if (is_mine(each.lease.owner)) claimed.insert(each.lease.terms.worktree);
+    }
+  }
+  for (const std::string& root : roots) {
+    if (root == home.worktree()) continue;
+    bool mine = claimed.contains(root);
+    if (!mine) {
+      const auto look = home.locks().look(root);
+      mine = look && std::ranges::any_of(look->traces, is_mine, &core::Trace::owner);
+    }
+    const auto place = mine ? session.place_at(root) : Result<Place*>(nullptr);
+    if (place && *place != nullptr) places.push_back(*place);
+  }
+  return places;
 }
 
 service::AcquireCommand edit_command(const Session& session, const Place& place) {

@@ -127,6 +127,15 @@ class Session {
   std::map<std::string, std::unique_ptr<Place>> places_;  // by root
 };
 
+// When calls of this session began, by the clock of the wall.
+std::int64_t wall_ms_of(const Session& session, std::int64_t mono_ms);
+// The first of them; now if there is none.
+std::int64_t begun_wall_ms(const Session& session, const std::vector<core::RunningCall>& calls);
+
+// Other worktrees of the repository of `home` in which this session, or a part of it, has claims or
+// traces.
+std::vector<Place*> other_places(Session& session, Place& home);
+
 // What every claim of this session in that place has: its process and its owner's turn end it; time
 // alone should not.
 service::AcquireCommand edit_command(const Session& session, const Place& place);

@@ -1,13 +1,17 @@
 #include "snapshot/site/realm_keeper.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "realm/snapshot_settings.h"
+#include "realm/worktrees.h"
 #include "snapshot/ignored.h"
 
 namespace lockkeeper::snapshot {
 namespace {
+
+constexpr std::string_view kLinkedTrees = "/worktrees";
 
 // Whether a file's content may be kept, asked for any number of files.
 class Secrets {
@@ -51,8 +55,35 @@ std::unique_ptr<Keeper> keeper_of(const realm::Realm& realm, const realm::Settin
                       .bytes = settings.snapshots_bytes.value,
                       .file_bytes = settings.snapshots_file_bytes.value};
   const auto secrets = std::make_shared<Secrets>(realm, settings);
-  return std::make_unique<Keeper>(place_of(realm, settings), limits, realm.root,
-                                  [secrets](const std::string& path) { return (*secrets)(path); });
+  return std::make_unique<Keeper>(
+      place_of(realm, settings), limits, realm.root,
+      [secrets](const std::string& path) { return (*secrets)(path); }, tree_name(realm.root));
+}
+
+std::string tree_name(const std::string& root) {
+  const auto text = read_file(root + "/.git");  // a folder in the main worktree
+  if (!text) return std::string(kMainTree);
+  std::string_view place = *text;
+  while (place.ends_with('\n') || place.ends_with('/')) place.remove_suffix(1);
+  const std::size_t slash = place.rfind('/');
+  const bool linked =
+      slash != std::string_view::npos && place.substr(0, slash).ends_with(kLinkedTrees);
+  return std::string(linked ? place.substr(slash + 1) : kMainTree);
+}
+
+Worktrees::Worktrees(const realm::Realm& realm) {
+  for (const std::string& root : realm::worktree_roots(realm.root, realm.common_dir)) {
+    roots_.emplace(tree_name(root), root);
+  }
+}
+
+std::string Worktrees::root_of(const Version& version) const {
+  const auto found = roots_.find(version.tree);
+  if (version.tree.empty() || found == roots_.end()) return version.worktree;
+  // Another linked worktree may have got the name of one that is still there.
+  struct stat info{};
+  const bool there = version.tree != kMainTree && ::stat(version.worktree.c_str(), &info) == 0;
+  return there ? version.worktree : found->second;
 }
 
 }  // namespace lockkeeper::snapshot

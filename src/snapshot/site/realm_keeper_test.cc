@@ -39,6 +39,18 @@ TEST_F(RealmKeeper, TheSettingsCanAllowMore) {
   EXPECT_EQ(kept("x.log"), Content::kKept);
 }
 
+TEST_F(RealmKeeper, G2_AVersionBelongsToItsWorktreeWhereverThatIsNow) {
+  EXPECT_EQ(tree_name(realm.root), kMainTree);
+  repo.write("tree/.git", "gitdir: /elsewhere/.git/worktrees/side\n");
+  EXPECT_EQ(tree_name(repo.at("tree")), "side");
+  repo.write("sub/.git", "gitdir: ../.git/modules/sub\n");
+  EXPECT_EQ(tree_name(repo.at("sub")), kMainTree);
+  const Worktrees trees(realm);
+  EXPECT_EQ(trees.root_of({.worktree = "/before", .tree = std::string(kMainTree)}), realm.root);
+  EXPECT_EQ(trees.root_of({.worktree = "/before", .tree = "gone"}), "/before");
+  EXPECT_EQ(trees.root_of({.worktree = "/before"}), "/before");
+}
+
 TEST_F(RealmKeeper, NothingIsKeptIfTheSettingsSaySo) {
   local("[snapshots]\nenabled = false\n");
   EXPECT_EQ(keeper_of(realm, loaded()), nullptr);
