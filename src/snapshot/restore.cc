@@ -95,6 +95,11 @@ Result<void> put_elsewhere(const std::string& file, const Version& version,
     return fail(Code::kInvalidInput, quote(file) + " exists",
                 "name a file that does not: --to PATH");
   }
+  if (error == ENOENT || error == ENOTDIR) {
+    const std::string folder = file.substr(0, file.rfind('/'));
+    return fail(Code::kInvalidInput, "there is no folder " + quote(folder),
+                "make it: mkdir -p " + shell_quote(folder));
+  }
   return fail(errno_error(error, "cannot write " + quote(file), Code::kFailed));
 }
 

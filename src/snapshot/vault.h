@@ -65,7 +65,7 @@ class Vault {
   // The newest versions, oldest first: those of the last few hundred records, or all of the two
   // newest generations.
   Result<std::vector<Version>> recent(bool all) const;
-  // When the older of those two began; 0: there is only one.
+  // What was kept then or later is in those two. 0: there is only one.
   Result<std::int64_t> safe_since_ms() const;
   // All, oldest first. `visit` says false to stop. What cannot be read is counted, not an error.
   Result<Scanned> each(const std::function<bool(Version&&)>& visit) const;

@@ -65,7 +65,7 @@ Result<std::int64_t> Vault::safe_since_ms() const {
   const std::size_t count = listing.generations.size();
   return count < kNewestGenerations
              ? 0
-             : listing.generations[count - kNewestGenerations].begun_s * 1000;
+             : (listing.generations[count - kNewestGenerations].begun_s + 1) * 1000;
 }
 
 Result<Scanned> Vault::each(const std::function<bool(Version&&)>& visit) const {

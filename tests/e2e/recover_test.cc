@@ -266,6 +266,93 @@ TEST_F(Recover, AFileThatSomebodyHoldsIsNotRestoredInPlace) {
   EXPECT_THAT(again.err, HasSubstr("exists"));
 }
 
+TEST_F(Recover, ARestoreWithoutAVersionTakesOnlyWhatWasLost) {
+  edits("A", "src/a.c", "first\n");
+  edits("A", "src/a.c", "second\n");
+  all_leave();
+  const Answer refused = recover({"restore", "src/a.c"}, 66);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("nothing of src/a.c was lost"), HasSubstr("src/a.c@")));
+  EXPECT_EQ(text("src/a.c"), "second\n");
+  EXPECT_EQ(recover({"show", "src/a.c"}).out, "first\n");
+}
+
+TEST_F(Recover, ASecondRestoreTakesNothingBack) {
+  a_works();
+  shell("B", "echo other > src/a.c");
+  all_leave();
+  EXPECT_THAT(recover({"restore", "src/a.c"}).out, HasSubstr("what it replaced is version"));
+  recover({"restore", "src/a.c"}, 66);
+  EXPECT_EQ(text("src/a.c"), kTracked);
+}
+
+TEST_F(Recover, WhatGitHasIsNotLost) {
+  a_works();
+  commit("repo");
+  shell("B", "echo b > src/a.c; rm src/new.c");
+  EXPECT_TRUE(recover({"--json"}).json()["lost"].empty());
+  stage_.git("repo", {"checkout", "-q", "-f", "-b", "side"});
+  edits("A", "src/new.c", "on a branch\n");
+  commit("repo");
+  stage_.git("repo", {"checkout", "-q", "-"});
+  EXPECT_TRUE(recover({"--json"}).json()["lost"].empty());
+}
+
+TEST_F(Recover, G2_AMovedRepositoryKeepsItsVersions) {
+  a_works();
+  all_leave();
+  fs::remove_all(at("src"));
+  fs::rename(stage_.repo(), stage_.path("moved"));
+  at_ = stage_.path("moved");
+  EXPECT_EQ(recover({"--json"}).json()["lost"].size(), 3U);
+  recover({"restore", "src/a.c"});
+  EXPECT_EQ(text("src/a.c"), kTracked);
+}
+
+TEST_F(Recover, G2_OtherWorktreesOfTheSessionAreLookedAt) {
+  stage_.git("repo", {"worktree", "add", "-q", "-b", "side", stage_.path("tree")});
+  const std::string there = stage_.path("tree") + "/src/a.c";
+  const Json made = call("A", "Write", {{"file_path", there}, {"content", "one\n"}});
+  hook(made);
+  std::ofstream(there, std::ios::trunc) << "one\n";
+  end("A", made);
+  EXPECT_TRUE(shell("A", "echo two > ../tree/src/a.c"));
+  all_leave();
+  fs::remove(there);
+  EXPECT_EQ(recover({"show", there}).out, "two\n");
+}
+
+TEST_F(Recover, WhatIsListedCanBeNarrowed) {
+  edits("A-one", "src/a.c", "one\n");
+  hook(payload("A-one", "SessionEnd"));
+  edits("A-two", "src/other.c", "two\n");
+  shell("A-two", "echo three > src/a.c");
+  const auto count = [&](Words words) {
+    words.emplace_back("--json");
+    const Json json = recover(words).json();
+    return json[json.contains("lost") ? "lost" : "versions"].size();
+  };
+  EXPECT_EQ(count({"list", "--session", "A-o"}), 1U);
+  EXPECT_EQ(count({"list", "--session", "A-t"}), 0U);
+  EXPECT_THAT(recover({"--session", "A-"}, 65).err, HasSubstr("2 sessions begin with"));
+  EXPECT_EQ(count({"list", "src/a.c", "--session", "A-one"}), 1U);
+  EXPECT_EQ(count({"list", "src/a.c", "--agent", "codex"}), 0U);
+  EXPECT_EQ(count({"list", "src/a.c", "--since", "2020-01-17"}), 3U);
+  EXPECT_EQ(count({"list", "src/a.c", "--since", "2999-01-17"}), 0U);
+  EXPECT_THAT(recover({"list", "src/none.c"}, 66).err, HasSubstr("no version of src/none.c"));
+}
+
+TEST_F(Recover, DiffAndShowTellBytesAndSymlinksAsTheyAre) {
+  edits("A", "dos.txt", "one\r\n");
+  edits("A", "link", "x");
+  shell("A", "rm link && ln -s 'odd\nname' link");
+  shell("B", "echo two > dos.txt; rm link; ln -s other link");
+  EXPECT_THAT(recover({"diff", "dos.txt"}).out, HasSubstr("-one\r\n"));
+  EXPECT_THAT(recover({"diff", "link"}).out,
+              AllOf(HasSubstr("-symlink to "), HasSubstr("+symlink to other")));
+  EXPECT_THAT(recover({"restore", "dos.txt", "--to", stage_.path("no/folder")}, 65).err,
+              HasSubstr("mkdir -p"));
+}
+
 TEST_F(Recover, ModeAndSymlinkComeBack) {
   edits("A", "tool.sh", "echo\n");
   fs::permissions(at("tool.sh"), fs::perms(0755));
@@ -288,7 +375,7 @@ TEST_F(Recover, SecretsAndIgnoredFilesAreNamedButNotKept) {
   edits("A", "x.log", "ignored\n");
   shell("B", "rm .env x.log");
   const Answer secret = recover({"show", ".env"}, 66);
-  EXPECT_THAT(secret.err, HasSubstr(".env"));
+  EXPECT_THAT(secret.err, AllOf(HasSubstr(".env"), HasSubstr("snapshots.only_hash")));
   const Json json = recover({"--json"}).json();
   std::vector<std::string> contents;
   for (const Json& loss : json["lost"]) contents.push_back(loss["content"]);

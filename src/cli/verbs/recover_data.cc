@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <ranges>
 
 #include "base/text.h"
 #include "git/ref_log.h"
@@ -18,6 +19,7 @@ using snapshot::Kind;
 using snapshot::Version;
 
 constexpr std::size_t kIdDigitsLeast = 4;
+constexpr std::size_t kShownDigits = 8;
 
 // "src/a.c" and "1f2e3d" of "src/a.c@1f2e3d".
 std::optional<std::pair<std::string, std::string>> split_version(const std::string& word) {
@@ -42,6 +44,31 @@ bool is_kept(const Version& version) {
   return version.kind == Kind::kSymlink || (file && version.content_is == snapshot::Content::kKept);
 }
 
+std::string_view why_only_hash(snapshot::Content content) {
+  switch (content) {
+    case snapshot::Content::kKept:
+      break;
+    case snapshot::Content::kLarge:
+      return "it is larger than snapshots.file allows";
+    case snapshot::Content::kSecret:
+      return "snapshots.only_hash names it, or a file with the same content";
+    case snapshot::Content::kIgnored:
+      return "git ignores it";
+    case snapshot::Content::kUnread:
+      return "it could not be read";
+  }
+  return "";
+}
+
+// Which there are instead.
+std::string versions_hint(const KeptFile& file, const std::vector<Version>& versions) {
+  const std::string name = shell_quote(file.second);
+  if (versions.empty()) return "see: lockkeeper recover list " + name;
+  std::vector<std::string> ids;
+  for (const Version& version : versions) ids.push_back(version.id.substr(0, kShownDigits));
+  return "name a version, as in " + name + "@" + ids.front() + "; kept are " + shown_list(ids, 5);
+}
+
 std::string absolute_path(const VerbContext& context, const std::string& text) {
   const auto here = context.wanted({});
   const std::filesystem::path base = here ? here->base.folder : "/";
@@ -54,7 +81,10 @@ Result<Recovery> Recovery::load(const realm::Realm& realm, const realm::Settings
   Recovery recovery;
   LK_ASSIGN(recovery.vault_, snapshot::Vault::find(snapshot::place_of(realm, settings)));
   if (!recovery.vault_) return recovery;
+  const snapshot::Worktrees trees(realm);
+  // In the order in which they were kept: clocks may have been set back since.
   LK_ASSIGN(recovery.scanned_, recovery.vault_->each([&](Version&& version) {
+    version.worktree = trees.root_of(version);
     if (version.kind == Kind::kStash) {
       recovery.stashes_.push_back({std::move(version)});
     } else {
@@ -63,11 +93,9 @@ Result<Recovery> Recovery::load(const realm::Realm& realm, const realm::Settings
     }
     return true;
   }));
-  for (auto& [file, versions] : recovery.files_) {
-    std::ranges::stable_sort(versions, {}, &Version::at_wall_ms);
-  }
   std::ranges::reverse(recovery.stashes_);
   mark_listed(recovery.stashes_, realm);
+  if (realm.in_git) recovery.committed_ = CommittedContents(realm.root);
   return recovery;
 }
 
@@ -91,6 +119,8 @@ Version Recovery::on_disk(const KeptFile& file) const {
   if (entry.is == Is::kSymlink) {
     now.kind = Kind::kSymlink;
     now.target = tree.target(file.second).value_or("");
+  } else if (entry.is == Is::kOther && !entry.mark.any() && !versions_of(file).empty()) {
+    return versions_of(file).back();  // it cannot be seen, so nobody can say that it has changed
   } else if (entry.is != Is::kFile) {
     now.kind = Kind::kGone;
   } else {
@@ -103,47 +133,75 @@ Version Recovery::on_disk(const KeptFile& file) const {
   return now;
 }
 
-std::vector<snapshot::Loss> Recovery::losses() const {
+std::vector<snapshot::Loss> Recovery::losses() {
+  std::vector<KeptFile> files;
+  for (const auto& [file, versions] : files_) files.push_back(file);
+  std::vector<snapshot::Loss> all = losses_among(files);
+  std::ranges::stable_sort(all, std::greater<>(), &snapshot::Loss::at_wall_ms);
+  return all;
+}
+
+std::vector<snapshot::Loss> Recovery::losses_among(const std::vector<KeptFile>& files) {
   std::vector<snapshot::Loss> all;
-  for (const auto& [file, versions] : files_) {
+  for (const KeptFile& file : files) {
+    const std::vector<Version>& versions = versions_of(file);
+    if (versions.empty()) continue;
     Version now = on_disk(file);
     // When a file went away, nobody can tell.
     if (now.at_wall_ms == 0) now.at_wall_ms = versions.back().at_wall_ms;
     std::ranges::move(snapshot::losses_of(versions, now), std::back_inserter(all));
   }
-  std::ranges::stable_sort(all, std::greater<>(), &snapshot::Loss::at_wall_ms);
+  if (committed_) committed_->without(all);
   return all;
 }
 
-Result<Version> Recovery::choose(const KeptFile& file, const std::string& id) const {
+Result<Version> Recovery::by_id(const KeptFile& file, const std::string& id) const {
+  const std::string name = shown(file.second);
+  const std::string list = "see: lockkeeper recover list " + shell_quote(file.second);
+  std::vector<Version> found;
+  for (const Version& version : versions_of(file)) {
+    // Two with one id are the same in everything.
+    const bool again = std::ranges::find(found, version.id, &Version::id) != found.end();
+    if (version.id.starts_with(id) && !again) found.push_back(version);
+  }
+  if (found.size() == 1) return found.front();
+  if (found.empty()) return fail(Code::kNotFound, name + " has no version " + quote(id), list);
+  return fail(Code::kInvalidInput,
+              std::to_string(found.size()) + " versions of " + name + " begin with " + quote(id),
+              "write more of the id; " + list);
+}
+
+Result<Version> Recovery::choose(const KeptFile& file, const std::string& id, bool only_lost) {
   const std::vector<Version>& versions = versions_of(file);
   const std::string name = shown(file.second);
-  const std::string list = "lockkeeper recover list " + shell_quote(file.second);
   if (versions.empty()) {
     return fail(Code::kNotFound, "no version of " + name + " was kept", "see: lockkeeper recover");
   }
-  if (!id.empty()) {
-    std::vector<Version> found;
-    std::ranges::copy_if(versions, std::back_inserter(found),
-                         [&](const Version& version) { return version.id.starts_with(id); });
-    if (found.size() == 1) return found.front();
-    if (found.empty()) {
-      return fail(Code::kNotFound, name + " has no version " + quote(id), "see: " + list);
-    }
-    return fail(Code::kInvalidInput,
-                std::to_string(found.size()) + " versions of " + name + " begin with " + quote(id),
-                "write more of the id; see: " + list);
-  }
+  if (!id.empty()) return by_id(file, id);
   const Version now = on_disk(file);
-  const auto losses = snapshot::losses_of(versions, now);
-  for (auto loss = losses.rbegin(); loss != losses.rend(); ++loss) {
-    if (is_kept(loss->version)) return loss->version;
+  const auto losses = losses_among({file});
+  std::vector<Version> others;  // that differ from what is there, the newest first
+  for (const Version& version : versions | std::views::reverse) {
+    const bool differs = version.kind != Kind::kGone && !same_state(version, now);
+    const bool again = std::ranges::any_of(
+        others, [&](const Version& other) { return same_state(other, version); });
+    if (differs && !again) others.push_back(version);
   }
-  for (auto version = versions.rbegin(); version != versions.rend(); ++version) {
-    if (is_kept(*version) && !same_state(*version, now)) return *version;
+  if (losses.empty() && only_lost) {
+    return fail(Code::kNotFound, "nothing of " + name + " was lost", versions_hint(file, others));
   }
-  return fail(Code::kNotFound, "nothing that was kept of " + name + " differs from what is there",
-              "see: " + list);
+  if (losses.empty() && others.empty()) {
+    return fail(Code::kNotFound, "nothing that was kept of " + name + " differs from what is there",
+                "see: lockkeeper recover list " + shell_quote(file.second));
+  }
+  const Version chosen = losses.empty() ? others.front() : losses.back().version;
+  if (is_kept(chosen)) return chosen;
+  // Something older in its place would look like the same.
+  std::erase_if(others, [](const Version& version) { return !is_kept(version); });
+  return fail(Code::kNotFound,
+              "of " + name + " as it was last, only the hash " + chosen.content +
+                  " was kept: " + std::string(why_only_hash(chosen.content_is)),
+              versions_hint(file, others));
 }
 
 Result<std::string> Recovery::content(const Version& version) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/context.h"
+#include "cli/verbs/recover_git.h"
 #include "snapshot/losses.h"
 #include "snapshot/vault.h"
 #include "snapshot/version.h"
@@ -36,17 +37,22 @@ class Recovery {
   const std::vector<snapshot::Version>& versions_of(const KeptFile& file) const;
   // What is on disk now.
   snapshot::Version on_disk(const KeptFile& file) const;
-  // Of all files, newest first.
-  std::vector<snapshot::Loss> losses() const;
+  // Of all files, newest first. What git has in a commit is not lost.
+  std::vector<snapshot::Loss> losses();
 
-  // A version by the beginning of its id; without one, the newest that was lost, else the newest
-  // that differs from what is on disk. not_found, or invalid_input if several begin so.
-  Result<snapshot::Version> choose(const KeptFile& file, const std::string& id) const;
+  // A version by the beginning of its id. Without one, the newest content that was lost; unless
+  // `only_lost`, else the newest that differs from what is on disk. not_found, also if only its
+  // hash was kept; invalid_input if several begin so.
+  Result<snapshot::Version> choose(const KeptFile& file, const std::string& id, bool only_lost);
   // Exactly what was kept.
   Result<std::string> content(const snapshot::Version& version) const;
 
  private:
+  std::vector<snapshot::Loss> losses_among(const std::vector<KeptFile>& files);
+  Result<snapshot::Version> by_id(const KeptFile& file, const std::string& id) const;
+
   std::optional<snapshot::Vault> vault_;
+  std::optional<CommittedContents> committed_;  // none: there is no git
   std::map<KeptFile, std::vector<snapshot::Version>> files_;
   std::vector<KeptStash> stashes_;
   snapshot::Scanned scanned_;

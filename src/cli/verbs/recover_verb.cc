@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/bytes.h"
 #include "base/parse.h"
@@ -39,8 +40,9 @@ struct LossFilter {
 Result<std::int64_t> read_moment(const std::string& text, std::int64_t now_wall_ms) {
   if (const auto ago = parse_duration_ms(text)) return now_wall_ms - *ago;
   if (const auto moment = parse_time(text)) return *moment;
-  return fail(Code::kInvalidInput, "--since " + quote(text) + " is not a duration or a time",
-              "write --since 2h or --since 2026-01-17T15:30:00Z");
+  if (const auto day = parse_time(text + "T00:00:00Z")) return *day;
+  return fail(Code::kInvalidInput, "--since " + quote(text) + " is not a duration, a day or a time",
+              "write --since 2h, --since 2026-01-17 or --since 2026-01-17T15:30:00Z");
 }
 
 void warn_of_damage(Output& out, const Recovery& recovery) {
@@ -50,25 +52,50 @@ void warn_of_damage(Output& out, const Recovery& recovery) {
               "rest is shown");
 }
 
-int list_file(VerbContext& context, const Recovery& recovery, const KeptFile& file) {
+Result<int> list_file(VerbContext& context, const Recovery& recovery, const KeptFile& file,
+                      const LossFilter& filter) {
   Output& out = context.out();
   const std::vector<Version>& versions = recovery.versions_of(file);
-  service::Json json = {{"versions", service::Json::array()}};
+  if (versions.empty()) {
+    return fail(Code::kNotFound, "no version of " + shown(file.second) + " was kept",
+                "see: lockkeeper recover");
+  }
+  std::vector<KnownVersion> wanted;  // newest first
   for (std::size_t i = versions.size(); i-- > 0;) {
-    json["versions"].push_back(version_json(versions[i], snapshot::writer_of(versions, i)));
+    const snapshot::Who writer = snapshot::writer_of(versions, i);
+    if (filter.takes(writer, versions[i].at_wall_ms)) wanted.push_back({versions[i], writer});
+  }
+  service::Json json = {{"versions", service::Json::array()}};
+  for (const KnownVersion& each : wanted) {
+    json["versions"].push_back(version_json(each.version, each.writer));
   }
   out.object(json);
-  if (versions.empty()) {
-    out.text("no version of " + shown(file.second) + " was kept");
-    return 0;
-  }
-  if (out.json()) return 0;
+  if (out.json() || wanted.empty()) return 0;
   show_lines(context.environment(), out,
-             version_lines(versions, context.now_wall_ms(), out.columns()));
+             version_lines(wanted, context.now_wall_ms(), out.columns()));
   return 0;
 }
 
-void list_losses(VerbContext& context, const Recovery& recovery, const std::string& root,
+// The one session that begins so. None does: what was asked for, which then finds nothing.
+Result<std::string> whole_session(const Recovery& recovery, const std::string& begin) {
+  std::set<std::string> found;
+  const auto add = [&](const snapshot::Who& who) {
+    const std::string session = who.session.substr(0, who.session.find('/', begin.size()));
+    if (session.starts_with(begin)) found.insert(session);
+  };
+  for (const auto& [file, versions] : recovery.files()) {
+    for (const Version& version : versions) add(version.writer);
+  }
+  for (const KeptStash& stash : recovery.stashes()) add(stash.version.writer);
+  if (found.empty() || found.contains(begin)) return begin;
+  if (found.size() == 1) return *found.begin();
+  return fail(Code::kInvalidInput,
+              std::to_string(found.size()) + " sessions begin with " + quote(begin) + ": " +
+                  shown_list(std::vector<std::string>(found.begin(), found.end()), 3),
+              "write more of it");
+}
+
+void list_losses(VerbContext& context, Recovery& recovery, const std::string& root,
                  const LossFilter& filter) {
   Output& out = context.out();
   std::vector<snapshot::Loss> losses = recovery.losses();
@@ -105,9 +132,11 @@ Result<int> recover_list(VerbContext& context) {
   arguments.offer(Arguments::Complete::kFiles);
   arguments.value("--agent", agent, "NAME", "only what this agent wrote");
   arguments.offer(Arguments::Complete::kAgents);
-  arguments.value("--session", session, "ID", "only what this session wrote");
-  arguments.value("--since", since, "TIME",
-                  "only what was lost since: 2h for 2 hours ago, or\n2026-01-17T15:30:00Z");
+  arguments.value("--session", session, "ID",
+                  "only what this session wrote; its first letters are\nenough");
+  arguments.value(
+      "--since", since, "TIME",
+      "only what was lost or kept since: 2h for 2 hours\nago, 2026-01-17 or 2026-01-17T15:30:00Z");
   if (const auto status = context.parse()) return *status;
   LossFilter filter{agent.value_or(""), session.value_or("")};
   if (since) {
@@ -118,11 +147,14 @@ Result<int> recover_list(VerbContext& context) {
   if (file) places.push_back(file_in(*file));
   LK_ASSIGN(const auto open, context.open(places));
   const realm::Realm& realm = open->site.realm();
-  LK_ASSIGN(const Recovery recovery, Recovery::load(realm, open->site.settings()));
+  LK_ASSIGN(Recovery recovery, Recovery::load(realm, open->site.settings()));
+  if (session) {
+    LK_ASSIGN(filter.session, whole_session(recovery, *session));
+  }
   warn_of_damage(context.out(), recovery);
   if (file) {
     LK_ASSIGN(const Chosen chosen, chosen_file(context, *open, recovery, *file));
-    return list_file(context, recovery, chosen.file);
+    return list_file(context, recovery, chosen.file, filter);
   }
   list_losses(context, recovery, realm.root, filter);
   return 0;
@@ -137,12 +169,12 @@ struct Picked {
   std::string content;
 };
 
-Result<Picked> pick(VerbContext& context, const std::string& word) {
+Result<Picked> pick(VerbContext& context, const std::string& word, bool only_lost = false) {
   context.allow_bad_settings();
   LK_ASSIGN(auto open, context.open(std::vector<std::string>{file_in(word)}));
   LK_ASSIGN(Recovery recovery, Recovery::load(open->site.realm(), open->site.settings()));
   LK_ASSIGN(Chosen chosen, chosen_file(context, *open, recovery, word));
-  LK_ASSIGN(Version version, recovery.choose(chosen.file, chosen.version));
+  LK_ASSIGN(Version version, recovery.choose(chosen.file, chosen.version, only_lost));
   LK_ASSIGN(std::string content, recovery.content(version));
   return Picked{std::move(open), std::move(recovery), std::move(chosen.file), std::move(version),
                 std::move(content)};
@@ -161,14 +193,18 @@ service::Json picked_json(const Picked& picked) {
 }
 
 // What it contains cannot move the cursor.
+std::string terminal_text(std::string_view line) {
+  std::string plain;
+  for (const char c : line) plain += c == '\t' ? "    " : std::string(1, c);
+  return printable(plain);
+}
+
 void show_at_terminal(VerbContext& context, std::string_view content) {
   std::vector<Line> lines;
   while (!content.empty()) {
     const std::string_view line = content.substr(0, content.find('\n'));
     content.remove_prefix(std::min(line.size() + 1, content.size()));
-    std::string plain;
-    for (const char c : line) plain += c == '\t' ? "    " : std::string(1, c);
-    lines.push_back(Line{Span{printable(plain)}});
+    lines.push_back(Line{Span{terminal_text(line)}});
   }
   show_lines(context.environment(), context.out(), lines);
 }
@@ -182,7 +218,7 @@ Result<int> recover_show(VerbContext& context) {
   if (picked.version.kind == snapshot::Kind::kSymlink) {
     json["target"] = picked.version.target;
     context.out().object(json);
-    context.out().text("a symlink to " + picked.version.target);
+    context.out().text("a symlink to " + shown(picked.version.target));
     return 0;
   }
   const bool text = is_valid_utf8(picked.content);
@@ -197,12 +233,20 @@ Result<int> recover_show(VerbContext& context) {
   return 0;
 }
 
+std::string symlink_text(const std::string& target) {
+  return "symlink to " + shown(target) + "\n";
+}
+
 std::string difference(const Picked& picked, const std::string& name) {
   snapshot::Tree tree(picked.file.first);
   install::Change change;
   change.file = name;
   change.before = picked.content;
+  if (picked.version.kind == snapshot::Kind::kSymlink) {
+    change.before = symlink_text(picked.version.target);
+  }
   change.after = tree.read(picked.file.second, snapshot::kFileBytesMost);
+  if (const auto target = tree.target(picked.file.second)) change.after = symlink_text(*target);
   const auto binary = [](const std::optional<std::string>& text) {
     return text && text->find('\0') != std::string::npos;
   };
@@ -220,14 +264,19 @@ Result<int> recover_diff(VerbContext& context) {
   service::Json json = picked_json(picked);
   json["diff"] = text;
   context.out().object(json);
+  if (context.out().json()) return 0;
+  if (!context.environment().out_is_terminal) {  // exactly its bytes, for `patch`
+    std::fwrite(text.data(), 1, text.size(), context.environment().out);
+    return 0;
+  }
   std::vector<Line> lines;
   for (const std::string& line : words_in(text, "\n")) {
     const Style style = line.starts_with('+')   ? Style::kGreen
                         : line.starts_with('-') ? Style::kRed
                                                 : Style::kPlain;
-    lines.push_back({{line, style}});
+    lines.push_back({{terminal_text(line), style}});
   }
-  if (!context.out().json()) show_lines(context.environment(), context.out(), lines);
+  show_lines(context.environment(), context.out(), lines);
   return 0;
 }
 
@@ -262,7 +311,7 @@ Result<void> replace_file(const Picked& picked, std::int64_t now_wall_ms, servic
     json["replaced"] = replaced->id;
   LK_CHECK(snapshot::put_back(realm.root, path, picked.version, picked.content));
   static_cast<void>(
-      keeper->keep(path, {.why = snapshot::Why::kAfter, .writer = who, .by = who}, now_wall_ms));
+      keeper->keep(path, {.why = snapshot::Why::kRestore, .writer = who, .by = who}, now_wall_ms));
   core::ReportRequest report;
   report.worktree = realm.root;
   report.changed.push_back(enforce::hook::Files(realm.root).change(path));
@@ -302,8 +351,12 @@ Result<int> restore_here(VerbContext& context, Picked& picked) {
   static_cast<void>(picked.open->locks.release(release));
   LK_CHECK(done);
   context.out().object({{"restored", json}});
+  const std::string replaced =
+      json["replaced"].is_string()
+          ? "; what it replaced is version " + json["replaced"].get<std::string>().substr(0, 8)
+          : std::string();
   context.out().prose("restored " + shown(picked.file.second) + "@" +
-                      short_version(picked.version));
+                      short_version(picked.version) + replaced);
   return 0;
 }
 
@@ -314,7 +367,7 @@ Result<int> recover_restore(VerbContext& context) {
   context.arguments().value("--to", to, "PATH", "write it there, as a new file; takes no lock");
   context.arguments().offer(Arguments::Complete::kFiles);
   if (const auto status = context.parse()) return *status;
-  LK_ASSIGN(Picked picked, pick(context, word));
+  LK_ASSIGN(Picked picked, pick(context, word, true));
   if (to) return restore_elsewhere(context, picked, *to);
   return restore_here(context, picked);
 }

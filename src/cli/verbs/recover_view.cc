@@ -16,9 +16,26 @@ using snapshot::Who;
 
 constexpr std::size_t kVersionDigits = 8;
 
-std::string who_text(const Who& who) {
+constexpr std::size_t kSessionWidth = 20;
+
+// `shortened`: for a line of a terminal. Its beginning is enough for --session.
+std::string who_text(const Who& who, bool shortened = false) {
   if (!who.known()) return "-";
-  return service::owner_text({who.agent, who.session});
+  const bool cut = shortened && !who.session.empty();
+  return service::owner_text(
+      {who.agent, cut ? cut_middle(who.session, kSessionWidth) : who.session});
+}
+
+bool fits(const std::vector<Row>& rows, std::size_t columns) {
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], width(row[i].text));
+    }
+  }
+  std::size_t total = 2 * (widths.size() - 1);
+  for (const std::size_t one : widths) total += one;
+  return total <= columns;
 }
 
 std::string ago_text(std::int64_t then_wall_ms, std::int64_t now_wall_ms) {
@@ -117,28 +134,42 @@ service::Json stash_json(const KeptStash& stash) {
 
 std::vector<Line> loss_lines(const std::vector<snapshot::Loss>& losses, const std::string& root,
                              std::int64_t now_wall_ms, std::size_t columns) {
-  std::vector<Row> rows = {header({"WHEN", "FILE@VERSION", "WRITTEN BY", "CHANGED BY", "KEPT"})};
+  std::vector<Row> rows = {header({"FILE@VERSION", "WHEN", "KEPT", "WRITTEN BY", "CHANGED BY"})};
+  const bool shortened = columns > 0;
   for (const snapshot::Loss& loss : losses) {
     const KeptFile file(loss.version.worktree, loss.version.path);
     rows.push_back(
-        {{ago_text(loss.at_wall_ms, now_wall_ms), Style::kDim},
-         {printable(file_text(file, root)) + "@" + short_version(loss.version), Style::kBold},
-         {printable(who_text(loss.writer))},
-         {printable(who_text(loss.changed_by)) + (loss.deleted ? " (deleted)" : ""),
-          loss.deleted ? Style::kRed : Style::kYellow},
-         {state_text(loss.version)}});
+        {{printable(file_text(file, root)) + "@" + short_version(loss.version), Style::kBold},
+         {ago_text(loss.at_wall_ms, now_wall_ms), Style::kDim},
+         {state_text(loss.version)},
+         {printable(who_text(loss.writer, shortened))},
+         {printable(who_text(loss.changed_by, shortened)) + (loss.deleted ? " (deleted)" : ""),
+          loss.deleted ? Style::kRed : Style::kYellow}});
   }
-  return table_lines(std::move(rows), columns);
+  if (columns == 0 || fits(rows, columns)) return table_lines(std::move(rows), columns);
+  std::vector<Row> first;
+  for (const Row& row : rows) first.emplace_back(row.begin(), row.begin() + 3);
+  std::vector<Line> heads = table_lines(std::move(first), columns);
+  std::vector<Line> lines = {heads.front()};
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    lines.push_back(std::move(heads[i + 1]));
+    const bool deleted = losses[i].deleted;
+    const std::string writer = printable(who_text(losses[i].writer, true));
+    const std::string changer = printable(who_text(losses[i].changed_by, true));
+    lines.push_back({{"  written by " + writer, Style::kDim}});
+    lines.push_back({{std::string(deleted ? "  deleted by " : "  changed by ") + changer,
+                      deleted ? Style::kRed : Style::kYellow}});
+  }
+  return lines;
 }
 
-std::vector<Line> version_lines(const std::vector<Version>& versions, std::int64_t now_wall_ms,
+std::vector<Line> version_lines(const std::vector<KnownVersion>& versions, std::int64_t now_wall_ms,
                                 std::size_t columns) {
   std::vector<Row> rows = {header({"VERSION", "WHEN", "WRITTEN BY", "WHY", "KEPT"})};
-  for (std::size_t i = versions.size(); i-- > 0;) {
-    const Version& version = versions[i];
+  for (const auto& [version, writer] : versions) {
     rows.push_back({{short_version(version), Style::kBold},
                     {ago_text(version.at_wall_ms, now_wall_ms), Style::kDim},
-                    {printable(who_text(snapshot::writer_of(versions, i)))},
+                    {printable(who_text(writer, columns > 0))},
                     {std::string(why_word(version.why))},
                     {state_text(version)}});
   }

@@ -64,7 +64,12 @@ void keep_traced(Session& session, Place& place,
     const std::string& path = trace.change.path;
     if (unfinished.contains(path)) continue;
     const bool same = trace_mark(keeper->tree().look(path).mark) == trace.change.mark;
-    if (!same || !keeper->is_safe(path, trace.at_wall_ms)) changed.push_back(path);
+    if (!same) {
+      changed.push_back(path);
+    } else if (!keeper->is_safe(path, trace.at_wall_ms)) {
+      keep_one(session, place, path,
+               {.writer = who_of(trace.owner), .by = who_of(session.owner())});
+    }
   }
   keep(session, place, changed, snapshot::Why::kBefore);
 }
