@@ -76,17 +76,17 @@ std::string range(std::size_t first, std::size_t count) {
   return std::to_string(count == 0 ? first : first + 1) + "," + std::to_string(count);
 }
 
-std::string shown_line(const Edit& edit) {
+std::string shown_line(const Edit& edit, bool line_ends) {
   std::string_view line = edit.line;
   const bool ended = line.ends_with('\n');
   if (ended) line.remove_suffix(1);
-  if (line.ends_with('\r')) line.remove_suffix(1);
+  if (!line_ends && line.ends_with('\r')) line.remove_suffix(1);
   return edit.sign + escaped(line) + "\n" + (ended ? "" : "\\ No newline at end of file\n");
 }
 
 }  // namespace
 
-std::string diff_of(const Change& change) {
+std::string diff_of(const Change& change, bool line_ends) {
   const std::string before = change.before.value_or("");
   const std::string after = change.after.value_or("");
   const std::vector<Edit> edits = compare(lines_in(before), lines_in(after));
@@ -116,7 +116,7 @@ std::string diff_of(const Change& change) {
     for (std::size_t i = begin; i < end; ++i) {
       removed += edits[i].sign != '+' ? 1U : 0U;
       added += edits[i].sign != '-' ? 1U : 0U;
-      text += shown_line(edits[i]);
+      text += shown_line(edits[i], line_ends);
     }
     out += "@@ -" + range(old_line, removed) + " +" + range(new_line, added) + " @@\n" + text;
     old_line += removed;

@@ -70,7 +70,7 @@ struct Done {
 Result<Done> carry_out(const Machine& machine, const Plan& plan);
 
 // "--- a/FILE", "+++ b/FILE" and the lines that change, with three lines around them. What others
-// wrote cannot move a cursor.
-std::string diff_of(const Change& change);
+// wrote cannot move a cursor. `line_ends`: a '\r' at the end of a line is shown, too.
+std::string diff_of(const Change& change, bool line_ends = false);
 
 }  // namespace lockkeeper::install

@@ -294,7 +294,7 @@ TEST_F(Recover, WhatGitHasIsNotLost) {
   edits("A", "src/new.c", "on a branch\n");
   commit("repo");
   stage_.git("repo", {"checkout", "-q", "-"});
-  EXPECT_TRUE(recover({"--json"}).json()["lost"].empty());
+  EXPECT_TRUE(recover({"--session", "A", "--json"}).json()["lost"].empty());
 }
 
 TEST_F(Recover, G2_AMovedRepositoryKeepsItsVersions) {
@@ -346,7 +346,7 @@ TEST_F(Recover, DiffAndShowTellBytesAndSymlinksAsTheyAre) {
   edits("A", "link", "x");
   shell("A", "rm link && ln -s 'odd\nname' link");
   shell("B", "echo two > dos.txt; rm link; ln -s other link");
-  EXPECT_THAT(recover({"diff", "dos.txt"}).out, HasSubstr("-one\r\n"));
+  EXPECT_THAT(recover({"diff", "dos.txt"}).out, HasSubstr("-one\\x0d\n"));
   EXPECT_THAT(recover({"diff", "link"}).out,
               AllOf(HasSubstr("-symlink to "), HasSubstr("+symlink to other")));
   EXPECT_THAT(recover({"restore", "dos.txt", "--to", stage_.path("no/folder")}, 65).err,

@@ -101,8 +101,8 @@ TEST_F(RecoverData, ALossIsReadableInEightyColumns) {
     text += plain + "\n";
   }
   const std::string id = all.losses().front().version.id.substr(0, 8);
-  EXPECT_THAT(text, AllOf(HasSubstr("a.c@" + id), HasSubstr("claude-code (session 0f3e4d5c"),
-                          HasSubstr("codex (session 1a2b3c4d")));
+  EXPECT_THAT(text, AllOf(HasSubstr("a.c@" + id), HasSubstr("claude-code (session 0f3e4d"),
+                          HasSubstr("codex (session 1a2b3c")));
 }
 
 }  // namespace

@@ -193,18 +193,14 @@ service::Json picked_json(const Picked& picked) {
 }
 
 // What it contains cannot move the cursor.
-std::string terminal_text(std::string_view line) {
-  std::string plain;
-  for (const char c : line) plain += c == '\t' ? "    " : std::string(1, c);
-  return printable(plain);
-}
-
 void show_at_terminal(VerbContext& context, std::string_view content) {
   std::vector<Line> lines;
   while (!content.empty()) {
     const std::string_view line = content.substr(0, content.find('\n'));
     content.remove_prefix(std::min(line.size() + 1, content.size()));
-    lines.push_back(Line{Span{terminal_text(line)}});
+    std::string plain;
+    for (const char c : line) plain += c == '\t' ? "    " : std::string(1, c);
+    lines.push_back(Line{Span{printable(plain)}});
   }
   show_lines(context.environment(), context.out(), lines);
 }
@@ -251,7 +247,7 @@ std::string difference(const Picked& picked, const std::string& name) {
     return text && text->find('\0') != std::string::npos;
   };
   if (binary(change.before) || binary(change.after)) return "binary contents differ\n";
-  return install::diff_of(change);
+  return install::diff_of(change, true);
 }
 
 Result<int> recover_diff(VerbContext& context) {
@@ -265,16 +261,12 @@ Result<int> recover_diff(VerbContext& context) {
   json["diff"] = text;
   context.out().object(json);
   if (context.out().json()) return 0;
-  if (!context.environment().out_is_terminal) {  // exactly its bytes, for `patch`
-    std::fwrite(text.data(), 1, text.size(), context.environment().out);
-    return 0;
-  }
   std::vector<Line> lines;
   for (const std::string& line : words_in(text, "\n")) {
     const Style style = line.starts_with('+')   ? Style::kGreen
                         : line.starts_with('-') ? Style::kRed
                                                 : Style::kPlain;
-    lines.push_back({{terminal_text(line), style}});
+    lines.push_back({{line, style}});
   }
   show_lines(context.environment(), context.out(), lines);
   return 0;
