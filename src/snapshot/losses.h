@@ -1,8 +1,8 @@
 // Which contents were lost or overwritten, as the versions of a file tell it.
 //
 // A content is lost if another party, or nobody known, put something else in its place, and it has
-// not come back since. What its own writer replaced is not lost, nor what a restore replaced: whoever
-// restores chose that, and was told its version.
+// not come back since. What its own writer replaced is not lost, nor what a restore replaced:
+// whoever restores chose that, and was told its version.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ namespace lockkeeper::enforce::hook {
 // that have not changed since they were kept cost one stat() each.
 void keep(Session& session, Place& place, const std::vector<std::string>& paths, snapshot::Why why);
 
-// After a call that failed, but may have written something: the session wrote what is not as before.
+// After a call that failed but may have written something: the session wrote what is different now.
 void keep_remains(Session& session, Place& place, const std::string& path);
 // After a change: the file as it is now. `mine`: the session made the change; otherwise nobody
 // knows who did.
