@@ -50,8 +50,8 @@ struct ToolCall {
   std::string tool;      // as the client names it; empty: it does not say (Cursor)
   nlohmann::json input;  // an object, or a text such as a patch
   Outcome outcome = Outcome::kUnknown;
-  // kAfter, kBatchOver: what the one file of an edit had in it before, if the client says so (Claude
-  // Code).
+  // kAfter, kBatchOver: what the one file of an edit had in it before, if the client (Claude Code)
+  // says so.
   std::optional<std::string> original = std::nullopt;
 };
 
