@@ -11,6 +11,8 @@
 #include "crew/lock_files.h"
 #include "crew/log_pump.h"
 #include "crew/record/record_json.h"
+#include "git/paths.h"
+#include "git/reader.h"
 #include "host/descendants.h"
 #include "host/file_ops.h"
 #include "host/process.h"
@@ -174,16 +176,29 @@ class Supervisor {
   // What git does not have yet, whoever wrote it: the agent may well change more than it should.
   void keep_uncommitted() {
     const service::Site& site = locks_.site();
-    const auto keeper = snapshot::keeper_of(site.realm(), site.settings());
+    realm::Realm here = site.realm();
+    here.root = root();  // with --worktrees: what its earlier attempts left
+    const auto keeper = snapshot::keeper_of(here, site.settings());
+    if (keeper == nullptr) return;
+    const auto files = uncommitted(here);
+    if (files && files->empty()) return;
+    const snapshot::Keeping how{.why = snapshot::Why::kAttempt,
+                                .by = {orders_.agent, orders_.session}};
+    const auto kept = files ? keeper->keep_all(*files, how, now()) : fail(files.error());
+    if (!kept) note("begins without snapshots: " + kept.error().message);
+  }
+
+  Result<std::vector<std::string>> uncommitted(const realm::Realm& here) const {
     std::vector<std::string> files;
     for (const auto& [path, state] : before_.files) {
       if (state.dirty) files.push_back(path);
     }
-    if (keeper == nullptr || files.empty()) return;
-    const snapshot::Keeping how{.why = snapshot::Why::kAttempt,
-                                .by = {orders_.agent, orders_.session}};
-    const auto kept = keeper->keep_all(files, how, now());
-    if (!kept) std::fprintf(stderr, "lockkeeper: %s\n", kept.error().message.c_str());
+    if (orders_.detect_changes || !here.in_git) return files;
+    // Without the comparison, git alone is asked.
+    LK_ASSIGN(const git::Reader reader, git::Reader::open(here.root));
+    LK_ASSIGN(const std::vector<git::ChangedPath> changed, git::all_changed_paths(reader));
+    for (const git::ChangedPath& each : changed) files.push_back(each.path);
+    return files;
   }
 
   // The foreman writes the scope at the last moment: only then is it known who holds the rest.
@@ -290,6 +305,7 @@ class Supervisor {
     if (!done) {
       attempt_.ending = Ending::kUncommitted;
       attempt_.why = done.error().message;
+      if (!done.error().hint.empty()) note("to put it right: " + done.error().hint);
       return false;
     }
     attempt_.commit = done->tip;

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "crew/job_orders.h"
+#include "crew/trees/worktree_ops.h"
 #include "realm/disk_path.h"
 #include "service/report.h"
 
@@ -229,16 +230,21 @@ void TreeKeeper::remove(std::size_t agent, const Folder& agents, const git::GoOn
   AgentRecord& record = ledger_.record().agents[agent];
   TreeRecord& tree = record.tree;
   const bool over = tree.state == State::kMerged || tree.state == State::kNothing;
-  if (!over || tree.removed) return;
+  if (!over || (tree.removed && tree.kept.empty())) return;
   const auto marks = agents.existing(file_name_for(record.id));
   if (!marks || !*marks) return;
   const TreeOrders orders = orders_for(agent);
-  const auto kept = AgentTree(orders, **marks, go_on).remove(tree.commit);
-  tree.removed = kept && !*kept;
-  tree.kept = !kept ? kept.error().message : kept->value_or("");
-  if (!tree.removed) {
+  const auto removal = AgentTree(orders, **marks, go_on).remove(tree.commit);
+  tree.removed = removal && removal->folder_gone;
+  tree.kept = removal ? removal->kept : removal.error().message;
+  if (!tree.kept.empty()) {
+    ledger_.tell(
+        CrewEvent::What::kNote, &record,
+        (tree.removed ? "its branch " + tree.branch : "its worktree " + quote(tree.folder)) +
+            " is kept: " + tree.kept);
+  } else if (!removal->ignored.empty()) {
     ledger_.tell(CrewEvent::What::kNote, &record,
-                 "its worktree " + quote(tree.folder) + " is kept: " + tree.kept);
+                 "its worktree is removed with what git ignores: " + files_text(removal->ignored));
   }
   ledger_.write(record);
 }

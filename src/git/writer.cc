@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -41,6 +42,27 @@ std::vector<std::string> writer_environment(const std::map<std::string, std::str
   return made;
 }
 
+// What git itself complains about: from its first "error:" or "fatal:" on to the end of that
+// paragraph. What follows is advice for people at a terminal. Empty: git has none.
+std::vector<std::string> complaint_in(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    bool begins = false;
+    for (const std::string_view word : {"error: ", "fatal: "}) {
+      begins = begins || line.starts_with(word);
+      if (line.starts_with(word)) line.remove_prefix(word.size());
+    }
+    if (lines.empty() && !begins) continue;
+    if (line.empty()) break;
+    const bool advice = line.starts_with("hint:") || line.starts_with("Please ") ||
+                        line == "Aborting" || line.starts_with("Merge with strategy ");
+    if (!advice) lines.emplace_back(line);
+  }
+  return lines;
+}
+
 }  // namespace
 
 Result<Writer> Writer::open(const std::string& root, WriterOptions options) {
@@ -69,14 +91,31 @@ Result<std::string> Writer::run(const std::vector<std::string>& words) const {
 
 std::string last_words(const std::string& text) {
   constexpr std::size_t kLines = 3;
+  constexpr std::size_t kFilesNamed = 3;
   constexpr std::size_t kBytes = 400;
-  std::vector<std::string> lines = words_in(text, "\n");
-  std::erase_if(lines, [](const std::string& line) { return line.starts_with("hint:"); });
-  std::string said;
-  for (std::size_t i = lines.size() - std::min(lines.size(), kLines); i < lines.size(); ++i) {
-    said += (said.empty() ? "" : "; ") + lines[i];
+  std::vector<std::string> lines = complaint_in(text);
+  if (lines.empty()) {
+    lines = words_in(text, "\n");
+    std::erase_if(lines, [](const std::string& line) { return line.starts_with("hint:"); });
+    lines.erase(lines.begin(),
+                lines.end() - static_cast<std::ptrdiff_t>(std::min(lines.size(), kLines)));
   }
-  return escaped(cut_utf8(said, kBytes));
+  std::string said;
+  std::vector<std::string> files;  // git lists them below its sentence, each after a tab
+  const auto name_files = [&] {
+    if (!files.empty()) said += (said.empty() ? "" : " ") + shown_list(files, kFilesNamed);
+    files.clear();
+  };
+  for (const std::string& line : lines) {
+    if (line.starts_with('\t')) {
+      files.push_back(line.substr(1));
+      continue;
+    }
+    name_files();
+    said += (said.empty() ? "" : "; ") + escaped(line);
+  }
+  name_files();
+  return cut_utf8(said, kBytes);
 }
 
 }  // namespace lockkeeper::git

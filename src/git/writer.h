@@ -48,7 +48,8 @@ class Writer {
   WriterOptions options_;
 };
 
-// The end of what git printed, as one line for a message.
+// What went wrong, as one line for a message: what git complains about with the files that it names,
+// otherwise the end of what was printed.
 std::string last_words(const std::string& text);
 
 }  // namespace lockkeeper::git

@@ -62,6 +62,25 @@ TEST_F(WriterTest, AFailureHasGitsWordsOnOneLine) {
   EXPECT_EQ(answer->status, 0);
 }
 
+TEST_F(WriterTest, AFailureNamesTheFilesAndTheLockFile) {
+  EXPECT_EQ(last_words("Updating 1..2\nerror: The following untracked working tree files would be "
+                       "overwritten by merge:\n\tshared\n\ta b\n\tc\n\td\nPlease move or remove "
+                       "them before you merge.\nAborting\n"),
+            "The following untracked working tree files would be overwritten by merge: shared, "
+            "\"a b\", c and 1 more");
+  EXPECT_EQ(
+      last_words("error: could not delete reference refs/heads/x: Unable to create "
+                 "'/r/.git/packed-refs.lock': File exists.\n\nAnother git process seems to be "
+                 "running in this repository, e.g.\nan editor.\nremove the file manually to "
+                 "continue.\n"),
+      "could not delete reference refs/heads/x: Unable to create '/r/.git/packed-refs.lock': "
+      "File exists.");
+  EXPECT_EQ(last_words("error: one\tfile\033[31m:\n\tx\033[2J\n"),
+            "one\\x09file\\x1b[31m: \"x\\x1b[2J\"");
+  EXPECT_EQ(last_words("1\n2\nhint: no\n3\n4\n"), "2; 3; 4");
+  EXPECT_EQ(last_words(""), "");
+}
+
 TEST_F(WriterTest, TheLockLastsAsLongAsGit) {
   repo.folder("marks");
   const auto folder = Folder::open(repo.at("marks"));

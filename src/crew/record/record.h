@@ -91,8 +91,8 @@ struct TreeRecord {
   std::vector<std::string> builds_on;  // agents whose work it began with
   std::vector<std::string> conflicts;
   std::string why;
-  bool removed = false;  // folder and branch are gone
-  std::string kept;      // why they are not, although nothing is to be merged
+  bool removed = false;  // the folder is gone
+  std::string kept;      // why it or the branch is not, although nothing is to be merged
 };
 const char* tree_state_name(TreeRecord::State state);  // "none", "open", "nothing", …
 bool is_unmerged(const TreeRecord& tree);              // it has work that is on its branch alone

@@ -100,7 +100,9 @@ std::string left_behind_text(std::size_t processes) {
 std::string tree_text(const TreeRecord& tree) {
   constexpr std::size_t kDigits = 12;
   using State = TreeRecord::State;
-  const std::string kept = tree.kept.empty() ? "" : "; " + tree.folder + " is kept: " + tree.kept;
+  const std::string kept = tree.kept.empty() ? ""
+                                             : "; " + (tree.removed ? tree.branch : tree.folder) +
+                                                   " is kept: " + tree.kept;
   switch (tree.state) {
     case State::kNone:
       return "";

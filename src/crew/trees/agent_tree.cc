@@ -5,25 +5,29 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "crew/record/record_json.h"
 #include "crew/trees/worktree_ops.h"
 #include "git/paths.h"
 #include "git/reader.h"
 #include "git/state.h"
 #include "git/writer.h"
 #include "realm/disk_path.h"
+#include "realm/hook_settings.h"
 
 namespace lockkeeper::crew {
 namespace {
 
 constexpr const char* kTreeMarkName = "tree.json";
 constexpr const char* kMessageName = "message.txt";
-constexpr std::size_t kTreeMarkBytesMax = 64U << 20;
+constexpr std::size_t kTreeMarkBytesMax = 512U << 20;
 constexpr std::string_view kHeads = "refs/heads/";
 constexpr const char* kSubmoduleMode = "160000";
+constexpr std::size_t kStartDigits = 12;
 
 bool is_on_disk(const std::string& path) {
   struct stat info{};
@@ -111,8 +115,15 @@ Result<std::string> AgentTree::ensure() {
 
 Result<std::string> AgentTree::find_again(const Mark& mark) {
   if (!is_on_disk(orders_.folder)) {
-    // Somebody removed it. What was committed is on its branch.
     LK_ASSIGN(const git::Writer checkout, writer(orders_.checkout));
+    LK_ASSIGN(const auto tip, tip_of(orders_.checkout, orders_.branch));
+    if (!tip) {
+      // Somebody gave up both: the agent begins again.
+      LK_CHECK(write_mark({}));
+      LK_CHECK(clear_worktree(checkout, orders_.folder));
+      return make();
+    }
+    // Somebody removed it. What was committed is on its branch.
     LK_CHECK(clear_worktree(checkout, orders_.folder));
     LK_CHECK(checkout.run({"worktree", "add", "-q", orders_.folder, orders_.branch}));
     Mark again = mark;
@@ -218,7 +229,38 @@ Result<TreeCommit> AgentTree::commit(const std::map<std::string, std::string>& v
         tree.run({"commit", "-q", "--cleanup=whitespace", "-F", marks_.path_of(kMessageName)}));
   }
   LK_ASSIGN(result.tip, head_of(orders_.folder));
+  LK_ASSIGN(const std::vector<std::string> swept, provided_in_commits(*known, result.tip));
+  if (!swept.empty()) return fail(not_for_git(swept, known->start));
   return result;
+}
+
+Error AgentTree::not_for_git(const std::vector<std::string>& paths,
+                             const std::string& start) const {
+  const std::string at = "git -C " + shell_quote(orders_.folder);
+  return Error{Code::kFailed,
+               "a commit of its own has " + files_text(paths) +
+                   ", which the run had copied or linked there and git does not have",
+               "undo its commits, which keeps its changes: " + at + " reset --soft " +
+                   start.substr(0, kStartDigits) + ", and let it add only its own files"};
+}
+
+Result<std::vector<std::string>> AgentTree::provided_in_commits(const Mark& mark,
+                                                                const std::string& tip) const {
+  std::vector<std::string> found;
+  const std::set<std::string> files = files_of(mark.provided);
+  if (files.empty() || tip == mark.start) return found;
+  LK_ASSIGN(const git::Reader reader, git::Reader::open(orders_.folder, {.reads_files = false}));
+  // All commits, not only the last: a secret that was added and removed again is in the history.
+  LK_ASSIGN(const std::string answer,
+            reader.ask({"log", "-z", "-m", "--format=", "--name-only", "--no-renames",
+                        "--diff-filter=d", "--no-ext-diff", "--no-textconv", "--no-show-signature",
+                        "--no-notes", mark.start + ".." + tip, "--"}));
+  for (std::string& path : git::split_at_nul(answer)) {
+    if (files.contains(json_text(path)) && std::ranges::find(found, path) == found.end()) {
+      found.push_back(std::move(path));
+    }
+  }
+  return found;
 }
 
 Result<std::vector<Change>> AgentTree::changes(const std::string& start,
@@ -235,44 +277,87 @@ Result<std::vector<Change>> AgentTree::changes(const std::string& start,
 Result<std::optional<std::string>> AgentTree::leftovers(const Mark& mark) const {
   LK_ASSIGN(const auto wrong, not_on_branch());
   if (wrong) return "it " + *wrong;
-  LK_ASSIGN(const std::vector<std::string> copies, changed_copies(orders_.folder, mark.provided));
-  if (!copies.empty()) return "its copy of " + files_text(copies) + " was changed";
   LK_ASSIGN(const git::Reader reader, git::Reader::open(orders_.folder));
   LK_ASSIGN(const std::vector<git::ChangedPath> found, git::all_changed_paths(reader));
   std::vector<std::string> paths;
-  const auto is_provided = [&](const std::string& path) {
-    return std::ranges::find(mark.provided.links, path) != mark.provided.links.end() ||
-           std::ranges::any_of(mark.provided.copies, [&](const Provided::Copy& copy) {
-             return copy.path == path || (copy.path.ends_with('/') && path.starts_with(copy.path));
-           });
-  };
   for (const git::ChangedPath& each : found) {
-    if (!is_provided(each.path)) paths.push_back(each.path);
+    if (!covers(mark.provided, each.path)) paths.push_back(each.path);
   }
-  if (!paths.empty()) return "uncommitted: " + files_text(paths);
-  return std::nullopt;
+  LK_ASSIGN(Touched others, touched(orders_.folder, mark.provided));
+  if (!others.added.empty()) {
+    // In a copied folder, too, the agent may have committed what it wrote.
+    LK_ASSIGN(const std::string answer, reader.ask({"ls-files", "-z"}));
+    const std::vector<std::string> listed = git::split_at_nul(answer);
+    const std::set<std::string> tracked(listed.begin(), listed.end());
+    std::erase_if(others.added, [&](const std::string& path) {
+      return tracked.contains(path) &&
+             std::ranges::find(found, path, &git::ChangedPath::path) == found.end();
+    });
+  }
+  LK_ASSIGN(const std::vector<std::string> more, ignored(mark));
+  for (const std::string& path : more) {
+    // What the settings copy is worth keeping, also where the agent made it.
+    if (!realm::matches_ignore_patterns(orders_.patterns.link, path) &&
+        realm::matches_ignore_patterns(orders_.patterns.copy, path)) {
+      others.added.push_back(path);
+    }
+  }
+  std::vector<std::string> texts;
+  if (!others.changed.empty()) {
+    texts.push_back("its copy of " + files_text(others.changed) + " was changed");
+  }
+  if (!others.replaced.empty()) {
+    texts.push_back("its link " + files_text(others.replaced) + " was replaced");
+  }
+  if (!others.added.empty()) texts.push_back("not in git: " + files_text(others.added));
+  if (!paths.empty()) texts.push_back("uncommitted: " + files_text(paths));
+  if (texts.empty()) return std::nullopt;
+  return join(texts, "; ");
 }
 
-Result<std::optional<std::string>> AgentTree::remove(const std::string& tip) {
+Result<std::vector<std::string>> AgentTree::ignored(const Mark& mark) const {
+  LK_ASSIGN(const std::set<std::string> unknown, unknown_to_git(orders_.folder));
+  std::vector<std::string> paths;
+  for (const std::string& path : unknown) {
+    if (!covers(mark.provided, path)) paths.push_back(path);
+  }
+  return paths;
+}
+
+Result<Removal> AgentTree::remove(const std::string& tip) {
   LK_CHECK(begin());
   LK_ASSIGN(const std::optional<Mark> known, mark());
-  if (!known) return std::nullopt;
+  if (!known) return Removal{.folder_gone = true};
   LK_ASSIGN(const git::Writer checkout, writer(orders_.checkout));
   LK_ASSIGN(const auto now, tip_of(orders_.checkout, orders_.branch));
-  if (now && *now != tip) return "its branch has other commits now";
-  if (is_on_disk(orders_.folder)) {
+  Removal removal;
+  removal.folder_gone = !is_on_disk(orders_.folder);
+  if (now && *now != tip) {
+    removal.kept = "its branch has other commits now";
+    return removal;
+  }
+  if (!removal.folder_gone) {
     LK_ASSIGN(const auto left, leftovers(*known));
-    if (left) return left;
+    removal.kept = left.value_or("");
+    if (left) return removal;
+    LK_ASSIGN(removal.ignored, ignored(*known));
     LK_CHECK(take_back(orders_.folder, known->provided));
   }
-  LK_ASSIGN(const git::Answer removed, checkout.try_to_run({"worktree", "remove", orders_.folder}));
+  LK_ASSIGN(const git::Answer answer, checkout.try_to_run({"worktree", "remove", orders_.folder}));
   // Where the folder is gone, git may have forgotten it already.
-  if (removed.status != 0 && is_on_disk(orders_.folder)) return git::last_words(removed.text);
+  removal.folder_gone = !is_on_disk(orders_.folder);
+  if (!removal.folder_gone) {
+    removal.kept = answer.status == 0 ? "it is still there" : git::last_words(answer.text);
+    return removal;
+  }
   if (now) {
-    LK_CHECK(checkout.run({"update-ref", "-d", std::string(kHeads) + orders_.branch, tip}));
+    const auto deleted =
+        checkout.run({"update-ref", "-d", std::string(kHeads) + orders_.branch, tip});
+    if (!deleted) removal.kept = deleted.error().message;
+    if (!deleted) return removal;
   }
   LK_CHECK(marks_.remove(kTreeMarkName));
-  return std::nullopt;
+  return removal;
 }
 
 }  // namespace lockkeeper::crew

@@ -40,6 +40,13 @@ struct TreeCommit {
   bool made = false;  // a commit was made; false: there was nothing to commit
 };
 
+// What became of worktree and branch.
+struct Removal {
+  bool folder_gone = false;
+  std::string kept = {};                  // why not both are gone; empty: they are
+  std::vector<std::string> ignored = {};  // what git ignores, removed with the folder
+};
+
 class AgentTree {
  public:
   // `marks`: the agent's folder in OUTPUT. All must outlive it. REQUIRES: the names in `orders` are
@@ -55,16 +62,17 @@ class AgentTree {
   const std::vector<std::string>& left_out() const { return left_out_; }
 
   // Commits everything but what was provided. `variables`: for the repository's hooks. failed, with
-  // git's words: a hook refused it, the agent has left another branch or a merge behind, …; then
-  // everything is still there.
+  // git's words: a hook refused it, the agent has left another branch or a merge behind, a commit of
+  // its own has what was provided, …; then everything is still there.
   Result<TreeCommit> commit(const std::map<std::string, std::string>& variables);
 
   // What the branch changes from `start` on.
   Result<std::vector<Change>> changes(const std::string& start, const std::string& tip) const;
 
-  // Removes worktree and branch, the latter only if it is still at `tip`. A text: why both are
-  // kept. REQUIRES: `tip` is merged, or has nothing of the agent's.
-  Result<std::optional<std::string>> remove(const std::string& tip);
+  // Removes worktree and branch, the latter only if it is still at `tip`. Nothing is removed that
+  // somebody wrote and git does not have, except what git ignores and `patterns.copy` does not name.
+  // REQUIRES: `tip` is merged, or has nothing of the agent's.
+  Result<Removal> remove(const std::string& tip);
 
  private:
   struct Mark {
@@ -82,7 +90,14 @@ class AgentTree {
   Result<void> build_on(const std::string& commit);
   // nullopt: as it should be. A text says what it is instead.
   Result<std::optional<std::string>> not_on_branch() const;
+  // A text: what would be lost with the folder.
   Result<std::optional<std::string>> leftovers(const Mark& mark) const;
+  // Of its own commits, those provided files that one of them has.
+  Result<std::vector<std::string>> provided_in_commits(const Mark& mark,
+                                                       const std::string& tip) const;
+  Error not_for_git(const std::vector<std::string>& paths, const std::string& start) const;
+  // What git ignores; not what was provided.
+  Result<std::vector<std::string>> ignored(const Mark& mark) const;
   Result<void> begin();
   Result<git::Writer> writer(const std::string& root) const;
 

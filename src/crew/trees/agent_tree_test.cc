@@ -201,12 +201,13 @@ TEST_F(AgentTrees, IsRemovedWithItsBranch) {
   const Folder folder = marks("a");
   const auto kept = AgentTree(wanted, folder, {}).remove(tip);
   ASSERT_TRUE(kept) << kept.error().message;
-  EXPECT_EQ(kept->value_or(""), "");
+  EXPECT_EQ(kept->kept, "");
+  EXPECT_TRUE(kept->folder_gone);
   EXPECT_FALSE(is_there("trees/a"));
   EXPECT_EQ(says("r", {"branch", "--list", "lk/*"}), "");
   EXPECT_EQ(text_of("r/node_modules/m/index.js"), "m\n") << "the link was followed";
   const auto again = AgentTree(wanted, folder, {}).remove(tip);
-  EXPECT_TRUE(again && !*again);
+  EXPECT_TRUE(again && again->folder_gone && again->kept.empty());
 }
 
 TEST_F(AgentTrees, NothingThatWouldBeLostIsRemoved) {
@@ -218,7 +219,7 @@ TEST_F(AgentTrees, NothingThatWouldBeLostIsRemoved) {
     const auto kept = AgentTree(wanted, folder, {}).remove(tip);
     EXPECT_TRUE(kept) << kept.error().message;
     EXPECT_TRUE(is_there("trees/a/.env"));
-    return kept && *kept ? **kept : "";
+    return kept && !kept->folder_gone ? kept->kept : "";
   };
   repo.write("trees/a/left", "x\n");
   EXPECT_EQ(why_kept(), "uncommitted: left");
@@ -237,12 +238,115 @@ TEST_F(AgentTrees, NothingThatWouldBeLostIsRemoved) {
   repo.git("trees/a", "checkout lk/run/a");
   repo.git("r", "worktree lock --reason busy " + repo.at("trees/a"));
   const auto locked = AgentTree(wanted, folder, {}).remove(tip);
-  ASSERT_TRUE(locked && *locked);
-  EXPECT_THAT(**locked, HasSubstr("busy"));
+  ASSERT_TRUE(locked && !locked->folder_gone);
+  EXPECT_THAT(locked->kept, HasSubstr("busy"));
   EXPECT_TRUE(is_there("trees/a/g"));
   repo.git("r", "worktree unlock " + repo.at("trees/a"));
   const auto kept = AgentTree(wanted, folder, {}).remove(tip);
-  EXPECT_TRUE(kept && !*kept);
+  EXPECT_TRUE(kept && kept->folder_gone && kept->kept.empty());
+}
+
+TEST_F(AgentTrees, G2WhatWasWrittenAmongCopiesIsNotRemoved) {
+  repo.write("r/.gitignore", "data/\n.env\nnode_modules\nout/\n");
+  repo.git("r", "commit -am ignored");
+  base = says("r", {"rev-parse", "HEAD"});
+  repo.write("r/data/in", "in\n");
+  repo.write("r/data/deep/more", "more\n");
+  repo.write("r/node_modules/m", "m\n");
+  TreeOrders wanted = orders("a");
+  wanted.patterns.copy = {".env*", "data/"};
+  const Folder folder = marks("a");
+  ASSERT_TRUE(AgentTree(wanted, folder, {}).ensure());
+  const auto why_kept = [&] {
+    const auto kept = AgentTree(wanted, folder, {}).remove(base);
+    EXPECT_TRUE(kept) << kept.error().message;
+    return kept && !kept->folder_gone ? kept->kept : "removed";
+  };
+  repo.write("trees/a/data/deep/new", "precious\n");
+  EXPECT_EQ(why_kept(), "not in git: data/deep/new");
+  repo.write("trees/a/data/in", "changed\n");
+  EXPECT_EQ(why_kept(), "its copy of data/in was changed; not in git: data/deep/new");
+  repo.write("trees/a/data/in", "in\n");
+  // What the agent itself has committed there is safe, and only that.
+  repo.git("trees/a", "add -f data/deep/new");
+  repo.git("trees/a", "commit -m own");
+  const std::string tip = says("trees/a", {"rev-parse", "HEAD"});
+  repo.git("r", "merge -q " + tip);
+  repo.write("trees/a/data/deep/new", "more precious\n");
+  const auto changed = AgentTree(wanted, folder, {}).remove(tip);
+  ASSERT_TRUE(changed && !changed->folder_gone);
+  EXPECT_EQ(changed->kept, "not in git: data/deep/new");
+  repo.git("trees/a", "reset -q --hard " + base);
+  repo.write("trees/a/.env", "made here\n");
+  EXPECT_EQ(why_kept(), "not in git: .env") << "ignored, but the settings would have copied it";
+  std::filesystem::remove(repo.at("trees/a/.env"));
+  std::filesystem::remove(repo.at("trees/a/node_modules"));
+  repo.write("trees/a/node_modules/own", "own\n");
+  EXPECT_EQ(why_kept(), "its link node_modules was replaced");
+  std::filesystem::remove_all(repo.at("trees/a/node_modules"));
+  std::filesystem::remove(repo.at("trees/a/data/in"));
+  repo.write("trees/a/out/built", "built\n");
+  const auto removed = AgentTree(wanted, folder, {}).remove(base);
+  ASSERT_TRUE(removed) << removed.error().message;
+  EXPECT_EQ(removed->kept, "");
+  EXPECT_THAT(removed->ignored, testing::ElementsAre("out/")) << "told";
+  EXPECT_EQ(text_of("r/data/in") + text_of("r/node_modules/m"), "in\nm\n");
+}
+
+TEST_F(AgentTrees, CommitsWithWhatWasProvidedAreRefused) {
+  repo.write("r/.gitignore", "x\n");
+  repo.git("r", "commit -am ignored");
+  base = says("r", {"rev-parse", "HEAD"});
+  repo.write("r/.env", "SECRET=1\n");
+  repo.write("r/node_modules/m", "m\n");
+  const TreeOrders wanted = orders("a");
+  const Folder folder = marks("a");
+  AgentTree tree(wanted, folder, {});
+  ASSERT_TRUE(tree.ensure());
+  repo.write("trees/a/g", "g\n");
+  repo.git("trees/a", "add -A");
+  repo.git("trees/a", "commit -m own");
+  const auto refuses = [&](const std::string& names) {
+    const auto done = tree.commit({});
+    ASSERT_FALSE(done);
+    EXPECT_THAT(done.error().message, HasSubstr("a commit of its own has " + names + ", which"));
+    EXPECT_THAT(done.error().hint, HasSubstr("trees/a reset --soft " + base.substr(0, 12)));
+  };
+  refuses(".env, node_modules");
+  // Removed again, it is still in the history that would be merged.
+  repo.git("trees/a", "rm -q --cached .env node_modules");
+  repo.git("trees/a", "commit -m without");
+  refuses(".env, node_modules");
+  repo.git("trees/a", "reset -q --soft " + base);
+  const auto done = tree.commit({});
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(says("trees/a", {"show", "--format=", "--name-only"}), "g");
+}
+
+TEST_F(AgentTrees, ABranchThatCannotBeDeletedIsNotAKeptWorktree) {
+  const std::string tip = works("a", "g", "g\n");
+  const TreeOrders wanted = orders("a");
+  const Folder folder = marks("a");
+  repo.write("r/.git/packed-refs.lock", "");
+  const auto kept = AgentTree(wanted, folder, {}).remove(tip);
+  ASSERT_TRUE(kept) << kept.error().message;
+  EXPECT_TRUE(kept->folder_gone);
+  EXPECT_FALSE(is_there("trees/a"));
+  EXPECT_THAT(kept->kept, HasSubstr("packed-refs.lock"));
+  std::filesystem::remove(repo.at("r/.git/packed-refs.lock"));
+  const auto again = AgentTree(wanted, folder, {}).remove(tip);
+  EXPECT_TRUE(again && again->kept.empty());
+  EXPECT_EQ(says("r", {"branch", "--list", "lk/*"}), "");
+}
+
+TEST_F(AgentTrees, WhatWasGivenUpBeginsAgain) {
+  works("a", "g", "g\n");
+  repo.git("r", "worktree remove --force " + repo.at("trees/a"));
+  repo.git("r", "branch -D lk/run/a");
+  const TreeOrders wanted = orders("a");
+  const Folder folder = marks("a");
+  EXPECT_EQ(AgentTree(wanted, folder, {}).ensure().value_or(""), base);
+  EXPECT_FALSE(is_there("trees/a/g"));
 }
 
 TEST_F(AgentTrees, WhoeverIsStoppedLeavesNothingThatAnotherCannotFinish) {

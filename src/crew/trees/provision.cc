@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -55,20 +56,6 @@ bool is_at(const Fd& folder, const std::string& name) {
   return ::fstatat(folder.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-// Files and folders that git does not have; a folder without anything of git's is one entry.
-Result<std::set<std::string>> unknown_to_git(const std::string& checkout) {
-  LK_ASSIGN(const git::Reader reader, git::Reader::open(checkout, {.reads_files = false}));
-  std::set<std::string> found;
-  for (const bool ignored : {false, true}) {
-    std::vector<std::string> words = {"ls-files", "-z", "--others", "--exclude-standard",
-                                      "--directory"};
-    if (ignored) words.emplace_back("--ignored");
-    LK_ASSIGN(const std::string answer, reader.ask(words));
-    for (std::string& each : git::split_at_nul(answer)) found.insert(std::move(each));
-  }
-  return found;
-}
-
 class Provider {
  public:
   Provider(Fd from, Fd to, std::string checkout, const git::GoOn& go_on)
@@ -93,10 +80,14 @@ class Provider {
     const Fd to = make_below(to_.get(), folder_of(path));
     if (!from || !to) return not_there(path, errno);
     if (is_at(to, name_of(path))) return not_there(path, EEXIST);
+    const std::size_t files = provided_.inside.size();
     LK_CHECK(copy_one(from.get(), to.get(), name_of(path), path));
-    const bool folder = entry.ends_with('/');
-    const std::string digest = folder ? "" : file_digest(to.get(), name_of(path));
-    if (folder || !digest.empty()) provided_.copies.push_back({entry, digest});
+    if (entry.ends_with('/')) {
+      provided_.copies.push_back({entry, ""});
+    } else if (provided_.inside.size() > files) {
+      provided_.copies.push_back(std::move(provided_.inside.back()));
+      provided_.inside.pop_back();
+    }
     return {};
   }
 
@@ -136,8 +127,14 @@ class Provider {
     struct stat info{};
     if (::fstatat(from, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return {};
     if (S_ISDIR(info.st_mode)) return copy_folder(from, to, name, path, info.st_mode);
-    if (S_ISLNK(info.st_mode)) return copy_link(from, to, name, path);
-    if (S_ISREG(info.st_mode)) return copy_file(from, to, name, path, info);
+    if (S_ISLNK(info.st_mode)) {
+      LK_CHECK(copy_link(from, to, name, path));
+    } else if (S_ISREG(info.st_mode)) {
+      LK_CHECK(copy_file(from, to, name, path, info));
+    }
+    // What was left out has none.
+    std::string digest = file_digest(to, name);
+    if (!digest.empty()) provided_.inside.push_back({path, std::move(digest)});
     return {};
   }
 
@@ -210,23 +207,91 @@ class Provider {
   std::uint64_t bytes_ = 0;
 };
 
+Json copies_json(const std::vector<Provided::Copy>& copies) {
+  Json json = Json::array();
+  for (const Provided::Copy& copy : copies) {
+    json.push_back({{"path", json_text(copy.path)}, {"sha256", copy.digest}});
+  }
+  return json;
+}
+
+std::vector<Provided::Copy> copies_from(const Json& json) {
+  std::vector<Provided::Copy> copies;
+  for (const Json& copy : json) {
+    copies.push_back({copy.at("path").get<std::string>(), copy.at("sha256").get<std::string>()});
+  }
+  return copies;
+}
+
+// Compares a copied folder with what was copied.
+class FolderLook {
+ public:
+  FolderLook(const Provided& provided, Touched& into) : into_(into) {
+    for (const Provided::Copy& copy : provided.inside) copied_[json_text(copy.path)] = copy.digest;
+  }
+
+  // `path`: that of `name`, from the worktree's root.
+  void look(int folder, const std::string& name, const std::string& path) {
+    struct stat info{};
+    if (::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return;
+    if (S_ISDIR(info.st_mode)) return look_inside(folder, name, path);
+    if (!S_ISREG(info.st_mode) && !S_ISLNK(info.st_mode)) return;  // it has no content
+    const auto known = copied_.find(json_text(path));
+    if (known == copied_.end()) {
+      into_.added.push_back(path);
+    } else if (file_digest(folder, name) != known->second) {
+      into_.changed.push_back(path);
+    }
+  }
+
+ private:
+  void look_inside(int folder, const std::string& name, const std::string& path) {
+    Fd inner(::openat(folder, name.c_str(), kFolderFlags));
+    const int listed = inner ? inner.release() : -1;
+    const std::unique_ptr<DIR, int (*)(DIR*)> list(listed < 0 ? nullptr : ::fdopendir(listed),
+                                                   ::closedir);
+    if (!list) {
+      if (listed >= 0) ::close(listed);
+      into_.changed.push_back(path + "/");  // nobody can tell
+      return;
+    }
+    while (const dirent* entry = ::readdir(list.get())) {
+      const std::string each = entry->d_name;
+      if (each != "." && each != "..") look(listed, each, path + "/" + each);
+    }
+  }
+
+  Touched& into_;
+  std::map<std::string, std::string> copied_;
+};
+
 }  // namespace
 
-Json provided_json(const Provided& provided) {
-  Json json{{"copies", Json::array()}, {"links", Json::array()}};
-  for (const Provided::Copy& copy : provided.copies) {
-    json["copies"].push_back({{"path", copy.path}, {"sha256", copy.digest}});
+Result<std::set<std::string>> unknown_to_git(const std::string& root) {
+  LK_ASSIGN(const git::Reader reader, git::Reader::open(root, {.reads_files = false}));
+  std::set<std::string> found;
+  for (const bool ignored : {false, true}) {
+    std::vector<std::string> words = {"ls-files", "-z", "--others", "--exclude-standard",
+                                      "--directory"};
+    if (ignored) words.emplace_back("--ignored");
+    LK_ASSIGN(const std::string answer, reader.ask(words));
+    for (std::string& each : git::split_at_nul(answer)) found.insert(std::move(each));
   }
+  return found;
+}
+
+Json provided_json(const Provided& provided) {
+  Json json{{"copies", copies_json(provided.copies)},
+            {"inside", copies_json(provided.inside)},
+            {"links", Json::array()}};
   for (const std::string& link : provided.links) json["links"].push_back(link);
   return json;
 }
 
 Provided provided_from(const Json& json) {
   Provided provided;
-  for (const Json& copy : json.at("copies")) {
-    provided.copies.push_back(
-        {copy.at("path").get<std::string>(), copy.at("sha256").get<std::string>()});
-  }
+  provided.copies = copies_from(json.at("copies"));
+  if (json.contains("inside")) provided.inside = copies_from(json.at("inside"));
   provided.links = json.at("links").get<std::vector<std::string>>();
   return provided;
 }
@@ -249,18 +314,29 @@ Result<Provided> provide(const std::string& checkout, const std::string& tree,
   return provider.take();
 }
 
-Result<std::vector<std::string>> changed_copies(const std::string& tree, const Provided& provided) {
+Result<Touched> touched(const std::string& tree, const Provided& provided) {
   LK_ASSIGN(const Fd top, open_top(tree));
-  std::vector<std::string> changed;
+  Touched found;
+  FolderLook folders(provided, found);
+  struct stat info{};
+  const auto stat_at = [&](const Fd& folder, const std::string& name) {
+    return folder && ::fstatat(folder.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+  };
   for (const Provided::Copy& copy : provided.copies) {
-    if (copy.digest.empty()) continue;
-    const Fd folder = host::open_below(top.get(), folder_of(copy.path));
-    const std::string name = name_of(copy.path);
-    if (folder && is_at(folder, name) && file_digest(folder.get(), name) != copy.digest) {
-      changed.push_back(copy.path);
+    const std::string path = without_slash(copy.path);
+    const Fd folder = host::open_below(top.get(), folder_of(path));
+    if (!stat_at(folder, name_of(path))) continue;
+    if (copy.path.ends_with('/') && S_ISDIR(info.st_mode)) {
+      folders.look(folder.get(), name_of(path), path);
+    } else if (copy.digest.empty() || file_digest(folder.get(), name_of(path)) != copy.digest) {
+      found.changed.push_back(path);
     }
   }
-  return changed;
+  for (const std::string& path : provided.links) {
+    const Fd folder = host::open_below(top.get(), folder_of(path));
+    if (stat_at(folder, name_of(path)) && !S_ISLNK(info.st_mode)) found.replaced.push_back(path);
+  }
+  return found;
 }
 
 Result<void> take_back(const std::string& tree, const Provided& provided) {
@@ -280,6 +356,23 @@ std::vector<std::string> pathspecs_of(const Provided& provided) {
   }
   for (const std::string& link : provided.links) words.push_back(":(top,literal)" + link);
   return words;
+}
+
+bool covers(const Provided& provided, const std::string& path) {
+  return std::ranges::find(provided.links, without_slash(path)) != provided.links.end() ||
+         std::ranges::any_of(provided.copies, [&](const Provided::Copy& copy) {
+           return copy.path == path || (copy.path.ends_with('/') && path.starts_with(copy.path));
+         });
+}
+
+std::set<std::string> files_of(const Provided& provided) {
+  std::set<std::string> files(provided.links.begin(), provided.links.end());
+  for (const auto* copies : {&provided.copies, &provided.inside}) {
+    for (const Provided::Copy& copy : *copies) {
+      if (!copy.path.ends_with('/')) files.insert(copy.path);
+    }
+  }
+  return files;
 }
 
 }  // namespace lockkeeper::crew

@@ -92,16 +92,40 @@ TEST_F(Provision, ReplacesNothing) {
   EXPECT_THAT(pathspecs_of(provided), IsEmpty());
 }
 
-TEST_F(Provision, AChangedCopyIsNamed) {
+TEST_F(Provision, WhatWasMadeOfItIsNamed) {
   repo.write("r/.env", "A=1\n");
   repo.write("r/web/.env", "B=2\n");
-  const Provided provided = provides({{".env"}, {}});
-  EXPECT_THAT(changed_copies(repo.at("t"), provided).value_or(std::vector<std::string>{"?"}),
-              IsEmpty());
+  repo.write("r/data/one", "1\n");
+  repo.write("r/data/two", "2\n");
+  repo.link("one", "r/data/alias");
+  repo.write("r/node_modules/m", "m\n");
+  Provided provided = provides({{".env", "data/"}, {"node_modules/"}});
+  provided = provided_from(provided_json(provided));
+  EXPECT_THAT(files_of(provided), ElementsAre(".env", "data/alias", "data/one", "data/two",
+                                              "node_modules", "web/.env"));
+  const auto look = [&] {
+    return touched(repo.at("t"), provided).value_or(Touched{{"?"}, {}, {}});
+  };
+  Touched now = look();
+  EXPECT_THAT(now.changed, IsEmpty());
+  EXPECT_THAT(now.added, IsEmpty());
+  EXPECT_THAT(now.replaced, IsEmpty());
   repo.write("t/web/.env", "B=3\n");
   std::filesystem::remove(repo.at("t/.env"));
-  EXPECT_THAT(changed_copies(repo.at("t"), provided).value_or(std::vector<std::string>{}),
-              ElementsAre("web/.env"));
+  repo.write("t/data/two", "3\n");
+  std::filesystem::remove(repo.at("t/data/alias"));
+  repo.link("two", "t/data/alias");
+  std::filesystem::remove(repo.at("t/data/one"));
+  repo.write("t/data/new/file", "");
+  std::filesystem::remove(repo.at("t/node_modules"));
+  repo.write("t/node_modules/own", "");
+  now = look();
+  EXPECT_THAT(now.changed, testing::UnorderedElementsAre("web/.env", "data/two", "data/alias"));
+  EXPECT_THAT(now.added, ElementsAre("data/new/file"));
+  EXPECT_THAT(now.replaced, ElementsAre("node_modules"));
+  std::filesystem::remove_all(repo.at("t/data"));
+  repo.write("t/data", "a file now\n");
+  EXPECT_THAT(look().changed, testing::UnorderedElementsAre("web/.env", "data"));
 }
 
 TEST_F(Provision, WithoutPatternsGitIsNotAsked) {
