@@ -185,7 +185,8 @@ class Supervisor {
     const snapshot::Keeping how{.why = snapshot::Why::kAttempt,
                                 .by = {orders_.agent, orders_.session}};
     const auto kept = files ? keeper->keep_all(*files, how, now()) : fail(files.error());
-    if (!kept) note("begins without snapshots: " + kept.error().message);
+    if (!kept)
+      note("not all uncommitted files could be kept before it began: " + kept.error().message);
   }
 
   Result<std::vector<std::string>> uncommitted(const realm::Realm& here) const {

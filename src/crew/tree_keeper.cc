@@ -130,6 +130,7 @@ std::vector<Piece> TreeKeeper::pieces(const std::vector<std::size_t>& agents) co
     const AgentRecord& agent = record.agents[i];
     Piece piece;
     piece.name = agent.id;
+    piece.branch = agent.tree.branch;
     piece.commit = agent.tree.commit;
     piece.message = "Merge " + escaped(agent.id) + " of run " + record.id;
     for (const std::string& other : agent.tree.builds_on) {
@@ -153,12 +154,15 @@ void TreeKeeper::finish(const Folder& agents, const Roster& roster, const git::G
 
 void TreeKeeper::merge(const Roster& roster, const git::GoOn& go_on) {
   std::vector<std::size_t> wanted;
+  bool any = false;
   for (const std::size_t i : planned_order(roster)) {
-    if (record().agents[i].standing == Standing::kDone && is_unmerged(record().agents[i].tree)) {
-      wanted.push_back(i);
-    }
+    const AgentRecord& agent = record().agents[i];
+    const bool open = agent.standing == Standing::kDone && is_unmerged(agent.tree);
+    any = any || open;
+    // What builds on a branch that was given up is not merged either, and may bring it along.
+    if (open || agent.tree.state == State::kGivenUp) wanted.push_back(i);
   }
-  if (wanted.empty() || !go_on()) return;
+  if (!any || !go_on()) return;
   MergeOrders orders;
   orders.checkout = checkout_;
   orders.branch = record().trees.branch;
@@ -183,14 +187,20 @@ void TreeKeeper::take(AgentRecord& agent, MergeOutcome outcome) const {
   tree.merge = std::move(outcome.commit);
   tree.conflicts = std::move(outcome.conflicts);
   tree.why = std::move(outcome.why);
+  const State before = tree.state;
   tree.state = outcome.what == What::kMerged     ? State::kMerged
                : outcome.what == What::kConflict ? State::kConflict
+               : outcome.what == What::kGivenUp  ? State::kGivenUp
                                                  : State::kUnmerged;
   const std::string into = branch_name(ledger_.record().trees.branch);
   if (tree.state == State::kMerged) {
     ledger_.tell(CrewEvent::What::kMerged, &agent,
                  "merged into " + shown(into) +
                      (tree.merge.empty() ? "" : " as " + short_commit(tree.merge)));
+  } else if (tree.state == State::kGivenUp) {
+    if (before == State::kGivenUp) return;
+    ledger_.tell(CrewEvent::What::kNote, &agent,
+                 "is given up: its branch " + tree.branch + " was deleted");
   } else {
     ledger_.tell(CrewEvent::What::kUnmerged, &agent, "not merged: " + tree.why);
   }
@@ -229,7 +239,8 @@ void TreeKeeper::unlock() {
 void TreeKeeper::remove(std::size_t agent, const Folder& agents, const git::GoOn& go_on) {
   AgentRecord& record = ledger_.record().agents[agent];
   TreeRecord& tree = record.tree;
-  const bool over = tree.state == State::kMerged || tree.state == State::kNothing;
+  const bool over = tree.state == State::kMerged || tree.state == State::kNothing ||
+                    tree.state == State::kGivenUp;
   if (!over || (tree.removed && tree.kept.empty())) return;
   const auto marks = agents.existing(file_name_for(record.id));
   if (!marks || !*marks) return;

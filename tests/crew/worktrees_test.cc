@@ -95,6 +95,32 @@ TEST_F(CrewTrees, AConflictIsReportedAndNothingIsForced) {
   expect_no_trees();
 }
 
+TEST_F(CrewTrees, ABranchThatWasGivenUpIsLeftAlone) {
+  write_plan({{"a", {"x"}, "echo a > f", {}, {"priority: 1"}},
+              {"b", {"y"}, "echo b > f"},
+              {"c", {"z"}, "echo c > z", {"b"}}});
+  EXPECT_EQ(run_trees().status, 1);
+  const std::string branch = tree("b")["branch"].get<std::string>();
+  const std::string built_on_it = tree("c")["branch"].get<std::string>();
+  stage_.git("repo", {"worktree", "remove", "--force", tree("b")["folder"].get<std::string>()});
+  stage_.git("repo", {"branch", "-D", branch});
+  for (int i = 0; i < 2; ++i) {
+    const Answer answer = run({"--resume"});
+    EXPECT_EQ(answer.status, 1) << "c has the work of b: " << answer.all();
+    EXPECT_EQ(state("b"), "given_up");
+    EXPECT_EQ(state("c"), "unmerged");
+    EXPECT_THAT(tree("c")["why"].get<std::string>(), HasSubstr("it builds on b, which was given"));
+    EXPECT_EQ(answer.out.find("b  is given up: its branch " + branch) != std::string::npos, i == 0);
+  }
+  stage_.git("repo", {"worktree", "remove", "--force", tree("c")["folder"].get<std::string>()});
+  stage_.git("repo", {"branch", "-D", built_on_it});
+  const Answer answer = run({"--resume"});
+  EXPECT_EQ(answer.status, 0) << answer.all();
+  EXPECT_EQ(report()["outcome"], "done");
+  EXPECT_EQ(text_of("f") + text_of("z"), "a\nz\n");
+  expect_no_trees();
+}
+
 TEST_F(CrewTrees, ACheckoutThatSomebodyWorksInIsLeftAlone) {
   stage_.file("f", "mine\n");
   write_plan({{"a", {"x"}, "echo a > x; " + until(stage_.path("m2"))}});
@@ -207,6 +233,54 @@ TEST_F(CrewTrees, AChangedCopyKeepsItsWorktree) {
   EXPECT_EQ(tree("a")["kept"], "its copy of .env was changed");
   EXPECT_EQ(read_text(tree("a")["folder"].get<std::string>() + "/.env"), "KEY=2\n");
   EXPECT_THAT(answer.out, HasSubstr("is kept: its copy of .env was changed"));
+}
+
+TEST_F(CrewTrees, G2WhatAnAgentWroteInACopiedFolderStays) {
+  stage_.file("lockkeeper.toml", "[worktrees]\ncopy = [\"data/\"]\n");
+  stage_.file(".gitignore", "data/\n");
+  stage_.git("repo", {"add", "-A"});
+  stage_.git("repo", {"commit", "-qm", "settings"});
+  stage_.file("data/in", "in\n");
+  write_plan({{"a", {"x"}, "echo precious > data/out; echo new > data/in; echo a > x"}});
+  const Answer answer = run_trees();
+  ASSERT_EQ(answer.status, 0) << answer.all();
+  EXPECT_EQ(state("a"), "merged");
+  EXPECT_EQ(tree("a")["kept"], "its copy of data/in was changed; not in git: data/out");
+  EXPECT_EQ(read_text(tree("a")["folder"].get<std::string>() + "/data/out"), "precious\n");
+  EXPECT_EQ(text_of("data/in"), "in\n");
+}
+
+TEST_F(CrewTrees, G2AnAttemptKeepsWhatAnEarlierOneLeftInItsWorktree) {
+  for (const char* flag : {"--worktrees", "--no-scope-check"}) {
+    write_plan({{"a",
+                 {"x"},
+                 "if [ \"$LOCKKEEPER_ATTEMPT\" = 1 ]; then echo first > n; exit 1; else rm n; fi",
+                 {},
+                 {"retries: 1"}}});
+    Words more{flag};
+    if (more.front() == "--no-scope-check") more.emplace_back("--restart");
+    EXPECT_EQ(run_trees(more).status, 0);
+    const std::string folder = tree("a")["folder"].get<std::string>();
+    const Json lost = stage_.json("lead", {"recover"}).json();
+    bool kept = false;
+    for (const Json& each : lost["lost"]) {
+      kept = kept || each.dump().find(folder) != std::string::npos;
+    }
+    EXPECT_TRUE(kept) << flag << " " << lost.dump();
+  }
+}
+
+TEST_F(CrewTrees, WhatWasProvidedIsNeverMerged) {
+  stage_.file(".gitignore", "\n");
+  stage_.git("repo", {"commit", "-qam", "nothing is ignored"});
+  stage_.file(".env", "KEY=1\n");
+  write_plan({{"a", {"x"}, "echo a > x; git add -A -f; git commit -qm own", {}, {"retries: 0"}}});
+  const Answer answer = run_trees();
+  EXPECT_EQ(answer.status, 1) << answer.all();
+  EXPECT_EQ(ending("a"), "uncommitted");
+  EXPECT_THAT(answer.out, HasSubstr("a commit of its own has .env, which the run had copied"));
+  EXPECT_THAT(answer.out, HasSubstr("reset --soft "));
+  EXPECT_EQ(text_of("x"), "x\n");
 }
 
 TEST_F(CrewTrees, NoNameOfAnAgentIsABranchOrAPathUnchecked) {

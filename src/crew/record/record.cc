@@ -10,14 +10,14 @@ namespace {
 // Each list has the order of its enum.
 constexpr const char* kEndings[] = {"none",      "done", "failed",  "timed_out", "lost",
                                     "unstarted", "died", "stopped", "strayed",   "uncommitted"};
-constexpr const char* kTreeStates[] = {"none",   "open",     "nothing", "committed",
-                                       "merged", "conflict", "unmerged"};
+constexpr const char* kTreeStates[] = {"none",   "open",     "nothing",  "committed",
+                                       "merged", "conflict", "unmerged", "given_up"};
 constexpr const char* kWaits[] = {"dependency", "agent", "jobs", "lock", "pause"};
 constexpr const char* kChanges[] = {"added", "modified", "removed"};
 constexpr const char* kStandings[] = {"pending", "waiting", "running", "done",
                                       "failed",  "skipped", "stopped"};
 static_assert(std::size(kEndings) == static_cast<std::size_t>(Ending::kUncommitted) + 1);
-static_assert(std::size(kTreeStates) == static_cast<std::size_t>(TreeRecord::State::kUnmerged) + 1);
+static_assert(std::size(kTreeStates) == static_cast<std::size_t>(TreeRecord::State::kGivenUp) + 1);
 static_assert(std::size(kWaits) == static_cast<std::size_t>(Wait::For::kPause) + 1);
 static_assert(std::size(kChanges) == static_cast<std::size_t>(Change::Kind::kRemoved) + 1);
 static_assert(std::size(kStandings) == static_cast<std::size_t>(Standing::kStopped) + 1);

@@ -81,6 +81,7 @@ struct TreeRecord {
     kMerged,
     kConflict,  // git could not merge it: `conflicts`, `why`
     kUnmerged,  // not tried: `why`
+    kGivenUp,   // somebody has deleted the branch
   };
   State state = State::kNone;
   std::string folder;

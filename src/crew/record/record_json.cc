@@ -51,7 +51,7 @@ TreeRecord read_tree(const Json& json) {
   TreeRecord tree;
   tree.folder = text_from(json, "folder");
   tree.branch = text_from(json, "branch");
-  tree.state = named(json.at("state"), tree_state_name, TreeRecord::State::kUnmerged);
+  tree.state = named(json.at("state"), tree_state_name, TreeRecord::State::kGivenUp);
   tree.start = text_from(json, "start");
   tree.commit = text_from(json, "commit");
   tree.merge = text_from(json, "merge");

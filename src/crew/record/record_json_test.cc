@@ -84,7 +84,7 @@ TEST(RecordJson, EveryWordComesBack) {
     agent.standing = static_cast<Standing>(i);
     EXPECT_EQ(agent_from(agent_json(agent))->standing, agent.standing);
   }
-  for (int i = 0; i <= static_cast<int>(TreeRecord::State::kUnmerged); ++i) {
+  for (int i = 0; i <= static_cast<int>(TreeRecord::State::kGivenUp); ++i) {
     AgentRecord agent;
     agent.tree.branch = "lk/r/a";
     agent.tree.state = static_cast<TreeRecord::State>(i);

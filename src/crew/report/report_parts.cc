@@ -117,6 +117,8 @@ std::string tree_text(const TreeRecord& tree) {
     case State::kConflict:
     case State::kUnmerged:
       return "not merged: " + tree.why;
+    case State::kGivenUp:
+      return "given up: " + tree.branch + " was deleted" + kept;
   }
   return "";
 }

@@ -38,11 +38,6 @@ std::string short_branch(const std::string& ref) {
   return ref.starts_with(kHeads) ? ref.substr(kHeads.size()) : ref;
 }
 
-Result<std::optional<std::string>> tip_of(const std::string& root, const std::string& branch) {
-  LK_ASSIGN(const git::Reader reader, git::Reader::open(root, {.reads_files = false}));
-  return git::commit_named(reader, std::string(kHeads) + branch);
-}
-
 Change::Kind kind_of(char letter) {
   if (letter == 'A') return Change::Kind::kAdded;
   return letter == 'D' ? Change::Kind::kRemoved : Change::Kind::kModified;

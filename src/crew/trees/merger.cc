@@ -75,22 +75,30 @@ class Merging {
   }
 
   bool is_open(std::size_t i) const { return outcomes_[i].what != What::kMerged; }
+  bool is_given_up(std::size_t i) const { return outcomes_[i].what == What::kGivenUp; }
 
   // Those that did not make it into the checkout.
   std::vector<MergeOutcome> all_not_tried(const std::string& why) {
     for (MergeOutcome& each : outcomes_) {
-      const bool stays = each.what == What::kConflict || each.what == What::kBuildsOn;
+      const bool stays = each.what == What::kConflict || each.what == What::kBuildsOn ||
+                         each.what == What::kGivenUp;
       if (!stays && !each.there) each = {What::kNotTried, "", {}, why};
     }
     return std::move(outcomes_);
   }
 
-  // False: all are merged already.
+  // False: all are merged already, or given up.
   Result<bool> look_for_merged() {
     bool open = false;
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      LK_ASSIGN(const bool there, contains(orders_.checkout, tip_, pieces_[i].commit));
-      if (!there) {
+      LK_ASSIGN(const auto branch, tip_of(orders_.checkout, pieces_[i].branch));
+      const auto there = contains(orders_.checkout, tip_, pieces_[i].commit);
+      if (!branch && !there.value_or(false)) {  // its commit may be gone, too
+        outcomes_[i].what = What::kGivenUp;
+        continue;
+      }
+      if (!there) return fail(there.error());
+      if (!*there) {
         open = true;
         continue;
       }
@@ -149,12 +157,15 @@ class Merging {
     LK_CHECK(provide(orders_.checkout, orders_.folder, orders_.patterns, orders_.go_on));
     LK_ASSIGN(const git::Writer here, writer(orders_.folder));
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      if (!is_open(i)) continue;
+      if (!is_open(i) || is_given_up(i)) continue;
       MergeOutcome& outcome = outcomes_[i];
       const auto without = std::ranges::find_if(pieces_[i].builds_on,
                                                 [&](std::size_t other) { return is_open(other); });
       if (without != pieces_[i].builds_on.end()) {
-        outcome = {What::kBuildsOn, "", {}, "it builds on " + pieces_[*without].name};
+        outcome = {What::kBuildsOn, "", {}, "it builds on " + shown(pieces_[*without].name)};
+        if (is_given_up(*without)) {
+          outcome.why += ", which was given up; merge it by hand, or delete its branch as well";
+        }
         continue;
       }
       LK_ASSIGN(const std::string before, head_of(orders_.folder));

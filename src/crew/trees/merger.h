@@ -27,7 +27,8 @@ struct MergeOrders {
 
 // One agent's work.
 struct Piece {
-  std::string name;                    // of its branch
+  std::string name;                    // of the agent
+  std::string branch;                  // "lk/RUN/AGENT"
   std::string commit;                  // the branch's tip
   std::string message;                 // of the merge
   std::vector<std::size_t> builds_on;  // earlier pieces
@@ -38,6 +39,7 @@ struct MergeOutcome {
     kMerged,
     kConflict,  // git could not merge it
     kBuildsOn,  // it contains a piece that could not be merged
+    kGivenUp,   // its branch was deleted, and it is not merged
     kNotTried,  // the checkout is not as it must be
   };
   What what = What::kNotTried;

@@ -36,7 +36,7 @@ class Merger : public TreesTest {
 
   static Piece piece(const std::string& name, const std::string& commit,
                      std::vector<std::size_t> builds_on = {}) {
-    return {name, commit, "Merge " + name, std::move(builds_on)};
+    return {name, "lk/run/" + name, commit, "Merge " + name, std::move(builds_on)};
   }
 
   // Nothing of the checkout has moved.

@@ -79,6 +79,11 @@ Result<std::string> branch_of(const std::string& worktree) {
   return fail(Code::kFailed, "git cannot read HEAD in " + quote(worktree));
 }
 
+Result<std::optional<std::string>> tip_of(const std::string& root, const std::string& branch) {
+  LK_ASSIGN(const git::Reader reader, look(root));
+  return git::commit_named(reader, "refs/heads/" + branch);
+}
+
 Result<std::string> head_of(const std::string& worktree) {
   LK_ASSIGN(const git::Reader reader, look(worktree));
   LK_ASSIGN(const std::optional<std::string> head, git::commit_named(reader, "HEAD"));

@@ -1,6 +1,7 @@
 // What agents' worktrees and the one for merges have in common.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ Result<bool> contains(const std::string& root, const std::string& descendant,
 
 // "refs/heads/main"; empty: HEAD is detached.
 Result<std::string> branch_of(const std::string& worktree);
+
+// The commit of a branch ("lk/RUN/AGENT"); nullopt: there is no such branch.
+Result<std::optional<std::string>> tip_of(const std::string& root, const std::string& branch);
 
 // The commit at HEAD. failed: there is none.
 Result<std::string> head_of(const std::string& worktree);
