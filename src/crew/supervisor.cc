@@ -27,6 +27,7 @@ namespace {
 
 constexpr int kAnswerPollMs = 100;
 constexpr std::size_t kScopeBytesMax = 16 << 20;
+constexpr int kNotFoundStatus = 127;  // of a shell
 
 // Who holds the lock; without ages, which would change the text each time.
 std::string holder_of(const core::Conflict& conflict) {
@@ -139,6 +140,12 @@ class Supervisor {
     if (!start) return fail(std::move(start.error()));
     attempt_.start = std::move(*start);
     for (const std::string& what : tree.left_out()) note("gets no " + what);
+    const auto set = tree.variables_for([this](const char* name) -> std::optional<std::string> {
+      const auto ours = stage_.environment.find(name);
+      return ours == stage_.environment.end() ? locks_.site().runtime().env(name) : ours->second;
+    });
+    if (!set) return fail(set.error());
+    for (const auto& [name, value] : *set) stage_.environment[name] = value;
     return true;
   }
 
@@ -292,6 +299,9 @@ class Supervisor {
       attempt_.why = lost_why_;
     } else {
       attempt_.ending = result.exit_status == 0 ? Ending::kDone : Ending::kFailed;
+      if (result.exit_status == kNotFoundStatus && orders_.tree) {
+        attempt_.why = "exit status 127: a program was not found; paths begin in its worktree";
+      }
     }
   }
 
@@ -306,7 +316,7 @@ class Supervisor {
     if (!done) {
       attempt_.ending = Ending::kUncommitted;
       attempt_.why = done.error().message;
-      if (!done.error().hint.empty()) note("to put it right: " + done.error().hint);
+      if (!done.error().hint.empty()) attempt_.why += "; " + done.error().hint;
       return false;
     }
     attempt_.commit = done->tip;

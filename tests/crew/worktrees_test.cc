@@ -278,9 +278,49 @@ TEST_F(CrewTrees, WhatWasProvidedIsNeverMerged) {
   const Answer answer = run_trees();
   EXPECT_EQ(answer.status, 1) << answer.all();
   EXPECT_EQ(ending("a"), "uncommitted");
-  EXPECT_THAT(answer.out, HasSubstr("a commit of its own has .env, which the run had copied"));
+  EXPECT_THAT(answer.out, HasSubstr("its own commit has .env, which the run copied"));
   EXPECT_THAT(answer.out, HasSubstr("reset --soft "));
   EXPECT_EQ(text_of("x"), "x\n");
+}
+
+TEST_F(CrewTrees, AnAgentsOwnCommitsLeaveOutWhatWasProvided) {
+  stage_.file("lockkeeper.toml",
+              "[worktrees]\ncopy = [\".env*\", \"da ta*/\"]\nlink = [\"node_modules/\"]\n");
+  stage_.file(".gitignore", "node_modules/\n");  // the folder, not a link of that name
+  stage_.git("repo", {"add", "-A"});
+  stage_.git("repo", {"commit", "-qm", "settings"});
+  stage_.git("repo", {"config", "core.excludesFile", stage_.path("mine")});
+  write_text(stage_.path("mine"), "*.swp");
+  stage_.file(".env", "KEY=1\n");
+  stage_.file("da ta[1]*/in", "in\n");
+  stage_.file("node_modules/m", "m\n");
+  write_plan(
+      {{"a",
+        {"x"},
+        "echo a > x; echo out > 'da ta[1]*/out'; touch n.swp; git add -A; git commit -qm own"}});
+  const Answer answer = run_trees();
+  ASSERT_EQ(answer.status, 0) << answer.all() << log("a");
+  EXPECT_EQ(says_git({"diff", "--name-only", base_ + "..HEAD", "--", "x", ".env", "node_modules",
+                      "n.swp", "da*"}),
+            "da ta[1]*/out\nx");
+  EXPECT_EQ(tree("a")["kept"], nullptr) << tree("a").dump();
+}
+
+TEST_F(CrewTrees, NothingInTheCheckoutIsOverwritten) {
+  stage_.file(".gitignore", "*.out\n");
+  stage_.git("repo", {"commit", "-qam", "ignored"});
+  stage_.file("a.out", "mine\n");
+  stage_.file("new", "mine\n");
+  write_plan({{"a", {"x"}, "echo a > a.out; echo a > new; git add -f a.out"}});
+  const Answer answer = run_trees();
+  EXPECT_EQ(answer.status, 1) << answer.all();
+  EXPECT_EQ(tree("a")["why"], "in the way, and not in git: a.out, new");
+  EXPECT_EQ(text_of("a.out") + text_of("new"), "mine\nmine\n");
+  std::filesystem::remove(stage_.repo() + "/a.out");
+  std::filesystem::remove(stage_.repo() + "/new");
+  EXPECT_EQ(run({"--resume"}).status, 0);
+  EXPECT_EQ(text_of("a.out") + text_of("new"), "a\na\n");
+  expect_no_trees();
 }
 
 TEST_F(CrewTrees, NoNameOfAnAgentIsABranchOrAPathUnchecked) {

@@ -347,10 +347,12 @@ std::string failures_text(const std::vector<const crew::AgentRecord*>& failed) {
   return text;
 }
 
-// Where to read what went wrong. The log of an agent that failed the scope check does not tell.
+// Where to read what went wrong. The log of an agent that failed the
+// scope check or could not be committed does not tell.
 std::string file_about(const Folder& output, const crew::AgentRecord& failed) {
-  const bool in_log =
-      !failed.attempts.empty() && failed.attempts.back().ending != crew::Ending::kStrayed;
+  if (failed.attempts.empty()) return output.path_of("report.md");
+  const crew::Ending ending = failed.attempts.back().ending;
+  const bool in_log = ending != crew::Ending::kStrayed && ending != crew::Ending::kUncommitted;
   return in_log ? last_log(output, failed) : output.path_of("report.md");
 }
 

@@ -100,9 +100,11 @@ std::string left_behind_text(std::size_t processes) {
 std::string tree_text(const TreeRecord& tree) {
   constexpr std::size_t kDigits = 12;
   using State = TreeRecord::State;
+  // The reason first: a narrow terminal cuts the end.
   const std::string kept = tree.kept.empty() ? ""
-                                             : "; " + (tree.removed ? tree.branch : tree.folder) +
-                                                   " is kept: " + tree.kept;
+                           : tree.removed
+                               ? "; its branch is kept: " + tree.kept + "; " + tree.branch
+                               : "; kept: " + tree.kept + "; in " + tree.folder;
   switch (tree.state) {
     case State::kNone:
       return "";

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "crew/record/record_json.h"
+#include "crew/trees/excludes.h"
 #include "crew/trees/worktree_ops.h"
 #include "git/paths.h"
 #include "git/reader.h"
@@ -187,6 +188,12 @@ Result<std::optional<std::string>> AgentTree::not_on_branch() const {
   return branch.empty() ? "is not on a branch any more" : "is on " + quote(short_branch(branch));
 }
 
+Result<std::map<std::string, std::string>> AgentTree::variables_for(
+    const realm::Environment& env) const {
+  LK_ASSIGN(const std::optional<Mark> known, mark());
+  return excluding(orders_.folder, known ? known->provided : Provided{}, marks_, env);
+}
+
 Result<TreeCommit> AgentTree::commit(const std::map<std::string, std::string>& variables) {
   LK_CHECK(begin());
   LK_ASSIGN(const std::optional<Mark> known, mark());
@@ -233,10 +240,9 @@ Error AgentTree::not_for_git(const std::vector<std::string>& paths,
                              const std::string& start) const {
   const std::string at = "git -C " + shell_quote(orders_.folder);
   return Error{Code::kFailed,
-               "a commit of its own has " + files_text(paths) +
-                   ", which the run had copied or linked there and git does not have",
-               "undo its commits, which keeps its changes: " + at + " reset --soft " +
-                   start.substr(0, kStartDigits) + ", and let it add only its own files"};
+               "its own commit has " + files_text(paths) + ", which the run copied or linked there",
+               "undo its commits and keep its changes: " + at + " reset --soft " +
+                   start.substr(0, kStartDigits)};
 }
 
 Result<std::vector<std::string>> AgentTree::provided_in_commits(const Mark& mark,

@@ -19,6 +19,7 @@
 #include "crew/record/record.h"
 #include "crew/trees/provision.h"
 #include "git/writer.h"
+#include "realm/environment.h"
 
 namespace lockkeeper::crew {
 
@@ -60,6 +61,9 @@ class AgentTree {
   Result<std::string> ensure();
   // Sentences about what was not copied or linked.
   const std::vector<std::string>& left_out() const { return left_out_; }
+
+  // Variables for the agent on top of `env`: its own `git add -A` leaves out what was provided.
+  Result<std::map<std::string, std::string>> variables_for(const realm::Environment& env) const;
 
   // Commits everything but what was provided. `variables`: for the repository's hooks. failed, with
   // git's words: a hook refused it, the agent has left another branch or a merge behind, a commit of

@@ -309,7 +309,7 @@ TEST_F(AgentTrees, CommitsWithWhatWasProvidedAreRefused) {
   const auto refuses = [&](const std::string& names) {
     const auto done = tree.commit({});
     ASSERT_FALSE(done);
-    EXPECT_THAT(done.error().message, HasSubstr("a commit of its own has " + names + ", which"));
+    EXPECT_THAT(done.error().message, HasSubstr("its own commit has " + names + ", which"));
     EXPECT_THAT(done.error().hint, HasSubstr("trees/a reset --soft " + base.substr(0, 12)));
   };
   refuses(".env, node_modules");

@@ -1,15 +1,21 @@
 #include "crew/trees/merger.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 
 #include "base/fd.h"
 #include "base/parse.h"
 #include "base/text.h"
+#include "crew/changes/file_digest.h"
 #include "crew/trees/worktree_ops.h"
 #include "git/paths.h"
 #include "git/reader.h"
 #include "git/state.h"
 #include "git/writer.h"
+#include "host/file_ops.h"
 #include "realm/disk_path.h"
 
 namespace lockkeeper::crew {
@@ -180,6 +186,24 @@ class Merging {
     return head_of(orders_.folder);
   }
 
+  // Files of the checkout that git does not have, where the merges would put one.
+  Result<std::vector<std::string>> unknown_files(
+      const std::vector<git::Difference>& changes) const {
+    const Fd top(::open(orders_.checkout.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!top) return fail(errno_error(errno, "cannot open " + quote(orders_.checkout)));
+    std::vector<std::string> found;
+    for (const git::Difference& each : changes) {
+      if (each.kind != 'A') continue;
+      const Fd folder = host::open_below(top.get(), folder_of(each.path));
+      struct stat info{};
+      if (folder &&
+          ::fstatat(folder.get(), name_of(each.path).c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
+        found.push_back(each.path);
+      }
+    }
+    return found;
+  }
+
   // A text: why it was not moved.
   Result<std::optional<std::string>> move_checkout(const git::Writer& checkout,
                                                    const std::string& to,
@@ -189,10 +213,14 @@ class Merging {
     LK_ASSIGN(const std::vector<git::Difference> changes, git::between(reader, tip_, to));
     std::vector<std::string> paths;
     for (const git::Difference& each : changes) paths.push_back(each.path);
+    LK_ASSIGN(const std::vector<std::string> in_the_way, unknown_files(changes));
+    if (!in_the_way.empty()) return "in the way, and not in git: " + files_text(in_the_way);
     LK_ASSIGN(const std::optional<std::string> held, may_change(paths));
     if (held) return held;
+    // Without the third option, git overwrites files that it ignores.
     LK_ASSIGN(const git::Answer answer,
-              checkout.try_to_run({"merge", "-q", "--ff-only", "--no-autostash", to}));
+              checkout.try_to_run(
+                  {"merge", "-q", "--ff-only", "--no-overwrite-ignore", "--no-autostash", to}));
     // The exit status may be that of a hook that ran afterwards.
     LK_ASSIGN(const std::string now, head_of(orders_.checkout));
     if (now == to || answer.status == 0) return std::nullopt;

@@ -8,13 +8,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/fd.h"
-#include "base/folder.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "crew/changes/file_digest.h"
@@ -340,11 +340,27 @@ Result<Touched> touched(const std::string& tree, const Provided& provided) {
 }
 
 Result<void> take_back(const std::string& tree, const Provided& provided) {
-  std::vector<std::string> paths = provided.links;
-  for (const Provided::Copy& copy : provided.copies) paths.push_back(without_slash(copy.path));
-  for (const std::string& path : paths) {
-    LK_ASSIGN(const auto folder, Folder::find(tree, without_slash(std::string(folder_of(path)))));
-    if (folder) LK_CHECK(folder->remove_all(name_of(path)));
+  LK_ASSIGN(const Fd top, open_top(tree));
+  // Only what was provided: the agent may have committed other files in a copied folder.
+  std::set<std::string, std::greater<>> folders;  // what is inside comes first
+  for (const std::string& path : files_of(provided)) {
+    const Fd folder = host::open_below(top.get(), folder_of(path));
+    if (folder && ::unlinkat(folder.get(), name_of(path).c_str(), 0) != 0 && errno != ENOENT) {
+      return fail(errno_error(errno, "cannot remove " + quote(path), Code::kFailed));
+    }
+  }
+  for (const Provided::Copy& copy : provided.copies) {
+    if (copy.path.ends_with('/')) folders.insert(without_slash(copy.path));
+  }
+  for (const Provided::Copy& copy : provided.inside) {
+    for (std::string path = copy.path; path.contains('/');) {
+      path.erase(path.rfind('/'));
+      if (!folders.insert(path).second) break;
+    }
+  }
+  for (const std::string& path : folders) {
+    const Fd folder = host::open_below(top.get(), folder_of(path));
+    if (folder) ::unlinkat(folder.get(), name_of(path).c_str(), AT_REMOVEDIR);  // if it is empty
   }
   return {};
 }
