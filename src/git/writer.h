@@ -48,8 +48,8 @@ class Writer {
   WriterOptions options_;
 };
 
-// What went wrong, as one line for a message: what git complains about with the files that it names,
-// otherwise the end of what was printed.
+// What went wrong, as one line for a message: what git complains about with the files that it
+// names, otherwise the end of what was printed.
 std::string last_words(const std::string& text);
 
 }  // namespace lockkeeper::git

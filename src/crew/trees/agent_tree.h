@@ -66,15 +66,16 @@ class AgentTree {
   Result<std::map<std::string, std::string>> variables_for(const realm::Environment& env) const;
 
   // Commits everything but what was provided. `variables`: for the repository's hooks. failed, with
-  // git's words: a hook refused it, the agent has left another branch or a merge behind, a commit of
-  // its own has what was provided, …; then everything is still there.
+  // git's words: a hook refused it, the agent has left another branch or a merge behind, a commit
+  // of its own has what was provided, …; then everything is still there.
   Result<TreeCommit> commit(const std::map<std::string, std::string>& variables);
 
   // What the branch changes from `start` on.
   Result<std::vector<Change>> changes(const std::string& start, const std::string& tip) const;
 
   // Removes worktree and branch, the latter only if it is still at `tip`. Nothing is removed that
-  // somebody wrote and git does not have, except what git ignores and `patterns.copy` does not name.
+  // somebody wrote and git does not have, except what git ignores and `patterns.copy` does not
+  // name.
   // REQUIRES: `tip` is merged, or has nothing of the agent's.
   Result<Removal> remove(const std::string& tip);
 

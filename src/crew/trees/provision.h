@@ -42,7 +42,8 @@ Provided provided_from(const nlohmann::ordered_json& json);
 Result<Provided> provide(const std::string& checkout, const std::string& tree,
                          const Patterns& patterns, const git::GoOn& go_on);
 
-// What somebody has made of it, as paths from the root. All of that would be lost with the worktree.
+// What somebody has made of it, as paths from the root. All of that would be lost with the
+// worktree.
 struct Touched {
   std::vector<std::string> changed;   // copies that are not as they were
   std::vector<std::string> added;     // files in a copied folder that were not copied
