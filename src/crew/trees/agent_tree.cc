@@ -39,6 +39,33 @@ std::string short_branch(const std::string& ref) {
   return ref.starts_with(kHeads) ? ref.substr(kHeads.size()) : ref;
 }
 
+// Tracked files on disk that git does not compare: somebody has said so, to change them without
+// committing that.
+Result<std::vector<std::string>> unseen_by_git(const git::Reader& reader) {
+  std::vector<std::string> found;
+  // Then git says so of every file.
+  LK_ASSIGN(const auto all, reader.try_to_ask({"config", "--type=bool", "core.ignoreStat"}));
+  if (all.text.starts_with("true")) return found;
+  LK_ASSIGN(const std::string answer, reader.ask({"ls-files", "-v", "-z"}));
+  for (const std::string& line : git::split_at_nul(answer)) {  // "H PATH"
+    const bool assumed = line.starts_with("h ") || line.starts_with("s ");
+    if (line.size() < 3 || (!assumed && !line.starts_with("S "))) continue;
+    // What a sparse checkout leaves out is not there.
+    std::string path = line.substr(2);
+    if (is_on_disk(reader.root() + "/" + path)) found.push_back(std::move(path));
+  }
+  return found;
+}
+
+// Why `git worktree lock` was said; nullopt: it was not.
+Result<std::optional<std::string>> lock_of(const std::string& folder) {
+  LK_ASSIGN(const std::string own, git::own_git_folder(folder));
+  if (!is_on_disk(own + "/locked")) return std::nullopt;
+  const std::string reason = read_file(own + "/locked").value_or("");
+  const std::string words = reason.substr(0, reason.find('\n'));
+  return "it is locked" + (words.empty() ? "" : " (" + quote(words) + ")");
+}
+
 Change::Kind kind_of(char letter) {
   if (letter == 'A') return Change::Kind::kAdded;
   return letter == 'D' ? Change::Kind::kRemoved : Change::Kind::kModified;
@@ -297,12 +324,14 @@ Result<std::optional<std::string>> AgentTree::leftovers(const Mark& mark) const 
   }
   LK_ASSIGN(const std::vector<std::string> more, ignored(mark));
   for (const std::string& path : more) {
-    // What the settings copy is worth keeping, also where the agent made it.
-    if (!realm::matches_ignore_patterns(orders_.patterns.link, path) &&
-        realm::matches_ignore_patterns(orders_.patterns.copy, path)) {
-      others.added.push_back(path);
-    }
+    if (std::ranges::find(found, path, &git::ChangedPath::path) != found.end()) continue;
+    // What the settings copy is worth keeping, also where the agent made it. So are the commits of
+    // another repository.
+    const bool copied = !realm::matches_ignore_patterns(orders_.patterns.link, path) &&
+                        realm::matches_ignore_patterns(orders_.patterns.copy, path);
+    if (copied || is_on_disk(orders_.folder + "/" + path + "/.git")) others.added.push_back(path);
   }
+  LK_ASSIGN(const std::vector<std::string> unseen, unseen_by_git(reader));
   std::vector<std::string> texts;
   if (!others.changed.empty()) {
     texts.push_back("its copy of " + files_text(others.changed) + " was changed");
@@ -312,6 +341,9 @@ Result<std::optional<std::string>> AgentTree::leftovers(const Mark& mark) const 
   }
   if (!others.added.empty()) texts.push_back("not in git: " + files_text(others.added));
   if (!paths.empty()) texts.push_back("uncommitted: " + files_text(paths));
+  if (!unseen.empty()) {
+    texts.push_back("git was told not to look at " + files_text(unseen) + " (git update-index)");
+  }
   if (texts.empty()) return std::nullopt;
   return join(texts, "; ");
 }
@@ -338,7 +370,10 @@ Result<Removal> AgentTree::remove(const std::string& tip) {
     return removal;
   }
   if (!removal.folder_gone) {
-    LK_ASSIGN(const auto left, leftovers(*known));
+    LK_ASSIGN(auto left, leftovers(*known));
+    if (!left) {
+      LK_ASSIGN(left, lock_of(orders_.folder));
+    }
     removal.kept = left.value_or("");
     if (left) return removal;
     LK_ASSIGN(removal.ignored, ignored(*known));

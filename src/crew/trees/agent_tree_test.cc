@@ -239,7 +239,8 @@ TEST_F(AgentTrees, NothingThatWouldBeLostIsRemoved) {
   repo.git("r", "worktree lock --reason busy " + repo.at("trees/a"));
   const auto locked = AgentTree(wanted, folder, {}).remove(tip);
   ASSERT_TRUE(locked && !locked->folder_gone);
-  EXPECT_THAT(locked->kept, HasSubstr("busy"));
+  EXPECT_EQ(locked->kept, "it is locked (\"busy\")");
+  EXPECT_TRUE(is_there("trees/a/.env")) << "whoever locked it works there";
   EXPECT_TRUE(is_there("trees/a/g"));
   repo.git("r", "worktree unlock " + repo.at("trees/a"));
   const auto kept = AgentTree(wanted, folder, {}).remove(tip);
@@ -291,6 +292,28 @@ TEST_F(AgentTrees, G2WhatWasWrittenAmongCopiesIsNotRemoved) {
   EXPECT_EQ(removed->kept, "");
   EXPECT_THAT(removed->ignored, testing::ElementsAre("out/")) << "told";
   EXPECT_EQ(text_of("r/data/in") + text_of("r/node_modules/m"), "in\nm\n");
+}
+
+TEST_F(AgentTrees, WhatGitDoesNotLookAtIsNotRemoved) {
+  const std::string tip = works("a", "g", "g\n");
+  const TreeOrders wanted = orders("a");
+  const Folder folder = marks("a");
+  const auto why_kept = [&] {
+    const auto kept = AgentTree(wanted, folder, {}).remove(tip);
+    EXPECT_TRUE(kept) << kept.error().message;
+    return kept && !kept->folder_gone ? kept->kept : "removed";
+  };
+  for (const std::string flag : {"assume-unchanged", "skip-worktree"}) {
+    repo.git("trees/a", "update-index --" + flag + " f");
+    repo.write("trees/a/f", "local\n");
+    EXPECT_EQ(why_kept(), "git was told not to look at f (git update-index)");
+    repo.git("trees/a", "update-index --no-" + flag + " f");
+    repo.git("trees/a", "checkout f");
+  }
+  repo.init("trees/a/node_modules/");  // ignored, with commits of its own
+  EXPECT_EQ(why_kept(), "not in git: node_modules/");
+  std::filesystem::remove_all(repo.at("trees/a/node_modules"));
+  EXPECT_EQ(why_kept(), "removed");
 }
 
 TEST_F(AgentTrees, CommitsWithWhatWasProvidedAreRefused) {
