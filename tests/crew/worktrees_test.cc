@@ -233,6 +233,9 @@ TEST_F(CrewTrees, AChangedCopyKeepsItsWorktree) {
   EXPECT_EQ(tree("a")["kept"], "its copy of .env was changed");
   EXPECT_EQ(read_text(tree("a")["folder"].get<std::string>() + "/.env"), "KEY=2\n");
   EXPECT_THAT(answer.out, HasSubstr("is kept: its copy of .env was changed"));
+  const std::string folder = tree("a")["folder"].get<std::string>();
+  EXPECT_THAT(answer.err, HasSubstr("git worktree remove --force " + folder + " && git branch -D " +
+                                    tree("a")["branch"].get<std::string>()));
 }
 
 TEST_F(CrewTrees, G2WhatAnAgentWroteInACopiedFolderStays) {

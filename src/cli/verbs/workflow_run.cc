@@ -201,7 +201,8 @@ Result<crew::StartPoint> find_start(Output& out, const realm::Realm& realm,
   }
   LK_ASSIGN(crew::StartPoint start, crew::start_point(realm.root));
   std::erase_if(start.untracked, [&](const std::string& path) {
-    return realm::matches_ignore_patterns(patterns.copy, path) ||
+    // A run that was killed at once may not have hidden its folder from git yet.
+    return path.starts_with(".workflow/") || realm::matches_ignore_patterns(patterns.copy, path) ||
            realm::matches_ignore_patterns(patterns.link, path);
   });
   if (!start.untracked.empty()) {
@@ -377,6 +378,26 @@ std::optional<Error> merge_trouble(const crew::RunRecord& record, const std::str
                    ", then: " + go_on};
 }
 
+// How to get rid of what is kept although everything is merged; empty: nothing is.
+std::string kept_text(const crew::RunRecord& record) {
+  const crew::AgentRecord* first = nullptr;
+  std::size_t count = 0;
+  for (const crew::AgentRecord& agent : record.agents) {
+    if (agent.tree.kept.empty()) continue;
+    if (first == nullptr) first = &agent;
+    if (agent.tree.removed == first->tree.removed) ++count;
+  }
+  if (first == nullptr) return "";
+  const crew::TreeRecord& tree = first->tree;
+  const std::string branch = "git branch -D " + shell_quote(tree.branch);
+  if (tree.removed) {
+    return counted(count, "branch is", "branches are") + " kept; to delete one: " + branch;
+  }
+  return counted(count, "worktree is", "worktrees are") +
+         " kept; once you have what is in one: git worktree remove --force " +
+         shell_quote(tree.folder) + " && " + branch;
+}
+
 std::optional<Error> trouble(const crew::RunRecord& record, const Folder& output,
                              const std::string& go_on) {
   std::vector<const crew::AgentRecord*> failed;
@@ -422,6 +443,7 @@ Result<int> ended(VerbContext& context, const WorkflowRunOptions& options, const
   } else {
     out.warning("the report cannot be written: " + written.error().message);
   }
+  if (const std::string kept = kept_text(record); !kept.empty()) out.note(kept);
   auto error = trouble(record, run.output, again(context, options));
   if (!error && !written) error = written.error();
   if (!error) {
