@@ -144,10 +144,9 @@ Result<void> make_hooks(const Folder& above, const std::string& program, Hooks h
     const bool right = there && *there && **there == text;
     if (right && has_mode(folder.fd(), name, S_IFREG, kHookMode)) continue;
     if (!has_mode(folder.fd(), name, S_IFREG, kHookMode)) LK_CHECK(folder.remove_all(name));
-    const int error =
-        // About fifty files: on a slow disk a sync for each would take minutes.
-        replace_durably_at(folder.fd(), name, text,
-                           {.mode = kHookMode, .uid = {}, .gid = {}, .synced = false});
+    // About fifty files: on a slow disk a sync for each would take minutes.
+    const int error = replace_durably_at(
+        folder.fd(), name, text, {.mode = kHookMode, .uid = {}, .gid = {}, .synced = false});
     if (error != 0) return folder.failed(error, "write", name);
   }
   if (::fchmod(folder.fd(), kFolderMode) != 0) return folder.failed(errno, "close", "");
