@@ -369,15 +369,15 @@ constexpr Verb kRecoverVerbs[] = {
      "  lockkeeper recover\n"
      "  lockkeeper recover list --since 2h --session \"$SESSION\"\n"
      "  lockkeeper recover list src/a.py\n",
-     recover_list},
+     recover_list, Does::kLook},
     {"show", "Print a version",
      "  lockkeeper recover show src/a.py\n"
      "  lockkeeper recover show src/a.py@1f2e3d4c > old.py\n",
-     recover_show},
+     recover_show, Does::kLook},
     {"diff", "From a version to what is there now",
      "  lockkeeper recover diff src/a.py\n"
      "  lockkeeper recover diff src/a.py@1f2e3d4c\n",
-     recover_diff},
+     recover_diff, Does::kLook},
     {"restore", "Put a version back; what it replaces is kept",
      "  lockkeeper recover restore src/a.py\n"
      "  lockkeeper recover restore src/a.py@1f2e3d4c --to /tmp/a.py\n",
