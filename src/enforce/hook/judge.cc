@@ -304,8 +304,11 @@ Answer Judge::judge(shell::Found found) {
     const auto considered = consider(danger);
     if (!considered) return failed(considered.error());
   }
-  const bool unknown =
-      !found.unclear.empty() || std::ranges::any_of(found.dangers, &Danger::paths_unknown);
+  // Any branch and any worktree are judged. Only rm may well mean something else.
+  const auto elsewhere = [](const Danger& danger) {
+    return danger.paths_unknown && danger.kind == Kind::kRemove;
+  };
+  const bool unknown = !found.unclear.empty() || std::ranges::any_of(found.dangers, elsewhere);
   // Whether anybody is there at all.
   if (unknown && *home != nullptr) static_cast<void>(others_in(**home));
   return verdict(unknown, found.unclear);

@@ -467,6 +467,7 @@ TEST_F(Commands, ABranchWithACommitOfAnotherIsNotLostInAnyWay) {
     EXPECT_EQ(refused(way, "s1"), "") << way;
   }
   EXPECT_EQ(refused("git branch -f theirs theirs"), "");
+  EXPECT_EQ(told(command("s1", "git branch -D \"$b\"")), "") << "none of them is another's";
   EXPECT_EQ(refused("git checkout -B other"), "");
   git("branch copy theirs");
   EXPECT_EQ(refused("git branch -D theirs"), "") << "another branch has it";

@@ -499,6 +499,8 @@ void GitJudging::make(std::string_view verb, std::span<const Word> words) {
       read(words, verb == "clone" ? "bocju" : "bB",
            {"--branch", "--origin", "--config", "--reference", "--depth", "--template", "--filter",
             "--initial-branch", "--separate-git-dir", "--reason", "--jobs"});
+  const bool replaces = verb == "worktree" && git.has('B') && !git.all().empty();
+  if (replaces) replace_branch(git.value_of('B'), git.all().subspan(1));
   Word target{.text = ".", .typed = "."};
   if (!git.all().empty()) target = git.all()[verb == "clone" && git.all().size() > 1 ? 1U : 0U];
   if (verb == "clone" && git.all().size() < 2) {

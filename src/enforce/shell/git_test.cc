@@ -226,6 +226,8 @@ constexpr Case kGit[] = {
     {"git worktree remove -f $X", "worktree / +new +ignored unknown"},
     {"git worktree remove x", ""},
     {"git worktree add x", ""},
+    {"git worktree add -b b x", ""},
+    {"git worktree add -B b x main", "branch / =b <main"},
     {"git worktree prune", ""},
     {"git branch -D b", "branch / =b"},
     {"git branch -D a b", "branch / =a =b"},
