@@ -527,6 +527,9 @@ std::string encode_trace(const Trace& trace) {
   for (const Owner& owner : trace.told) write_owner(out, owner);
   out.number(trace.earlier.size());
   for (const Owner& owner : trace.earlier) write_owner(out, owner);
+  for (std::size_t i = 0; i < trace.earlier.size(); ++i) {
+    out.text(i < trace.earlier_content.size() ? trace.earlier_content[i] : std::string());
+  }
   return out.take();
 }
 
@@ -552,6 +555,9 @@ Result<Trace> decode_trace(std::string_view value) {
   for (std::uint64_t i = 0; i < earlier && !in.failed(); ++i) {
     trace.earlier.push_back(read_owner(in));
   }
+  trace.earlier_content.resize(trace.earlier.size());
+  if (in.at_end()) return trace;  // written before their contents were kept
+  for (std::string& content : trace.earlier_content) content = in.text();
   if (!in.at_end()) return damaged("trace");
   return trace;
 }

@@ -35,6 +35,8 @@ struct Trace {
   std::vector<Owner> told;  // who was told of this change, and may overwrite it
   // Who wrote the file before, and so has it in mind as it was.
   std::vector<Owner> earlier = {};
+  // What each of them left, as in Change; empty: not known.
+  std::vector<std::string> earlier_content = {};
 };
 
 inline constexpr std::int64_t kTraceKeptMs = std::int64_t{14} * 24 * 3600 * 1000;

@@ -16,14 +16,21 @@ Result<void> put_trace(State& state, const Trace& trace) {
                         std::string_view(key).substr(1));
 }
 
-// Those that wrote the file before `owner` does.
-std::vector<Owner> earlier_writers(Trace before, const Owner& owner) {
-  std::vector<Owner> writers = std::move(before.earlier);
-  std::erase(writers, before.owner);
-  if (!before.owner.agent.empty()) writers.push_back(std::move(before.owner));
-  std::erase(writers, owner);
-  if (writers.size() > kToldMax) writers.erase(writers.begin());
-  return writers;
+// Puts those into `trace` that wrote the file before its owner did.
+void keep_earlier_writers(Trace before, Trace& trace) {
+  before.earlier_content.resize(before.earlier.size());
+  const auto keep = [&](Owner& writer, std::string& content) {
+    if (writer.agent.empty() || writer == trace.owner) return;
+    trace.earlier.push_back(std::move(writer));
+    trace.earlier_content.push_back(std::move(content));
+  };
+  for (std::size_t i = 0; i < before.earlier.size(); ++i) {
+    if (before.earlier[i] != before.owner) keep(before.earlier[i], before.earlier_content[i]);
+  }
+  keep(before.owner, before.change.content);
+  if (trace.earlier.size() <= kToldMax) return;
+  trace.earlier.erase(trace.earlier.begin());
+  trace.earlier_content.erase(trace.earlier_content.begin());
 }
 
 }  // namespace
@@ -39,7 +46,7 @@ Result<void> put_traces(State& state, const std::string& worktree, const Owner& 
     trace.at_mono_ms = state.context().now.mono_ms;
     trace.epoch = state.context().epoch.id;
     LK_ASSIGN(std::optional<Trace> before, trace_of(state, worktree, change.path));
-    if (before) trace.earlier = earlier_writers(std::move(*before), owner);
+    if (before) keep_earlier_writers(std::move(*before), trace);
     LK_CHECK(put_trace(state, trace));
   }
   return {};

@@ -38,7 +38,10 @@ class Judging {
       if (!is_uncommitted(trace, path.head_id)) continue;
       judge_writer(path, trace, trace.owner);
       // Whoever wrote the file before has its lines in it, until all of it is committed.
-      for (const core::Owner& earlier : trace.earlier) judge_writer(path, trace, earlier);
+      for (std::size_t i = 0; i < trace.earlier.size(); ++i) {
+        const std::string left = content_of_earlier(trace, i);
+        if (left.empty() || left != path.head_id) judge_writer(path, trace, trace.earlier[i]);
+      }
     }
   }
 
@@ -105,6 +108,11 @@ class Judging {
 
 bool refuses(const Finding& finding) {
   return finding.why == Why::kChanged || finding.why == Why::kEdited || finding.why == Why::kHeld;
+}
+
+std::string content_of_earlier(const core::Trace& trace, std::size_t writer) {
+  const bool known = writer < trace.earlier_content.size();
+  return known ? trace.earlier_content[writer] : std::string();
 }
 
 bool is_uncommitted(const core::Trace& trace, const std::string& head_id) {

@@ -55,6 +55,9 @@ bool refuses(const Finding& finding);
 // file.
 bool is_uncommitted(const core::Trace& trace, const std::string& head_id);
 
+// What one of its earlier writers left; empty: not known.
+std::string content_of_earlier(const core::Trace& trace, std::size_t writer);
+
 // By path, each path and holder once for each reason.
 std::vector<Finding> judge(const Party& party, const std::vector<CommittedPath>& paths,
                            const Around& around);

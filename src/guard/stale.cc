@@ -54,21 +54,30 @@ void drop_committed_since(const Scene& scene, const std::vector<CommittedPath>& 
   std::map<std::string, std::string> asked;  // a trace's path, git's path
   std::int64_t since_ms = INT64_MAX;
   for (const core::Trace& trace : traces) {
-    if (scene.party().has(trace.owner) || trace.change.content.empty()) continue;
+    if (scene.party().has(trace.owner) && trace.earlier.empty()) continue;
     const auto path = std::ranges::find(paths, trace.change.path, &CommittedPath::name);
     if (path == paths.end() || !is_uncommitted(trace, path->head_id)) continue;
     asked[trace.change.path] = path->path;
+    // When the earlier ones wrote is not known.
     since_ms = std::min(since_ms, trace.at_wall_ms);
+    if (!trace.earlier.empty()) since_ms = scene.now_wall_ms() - core::kTraceKeptMs;
   }
   if (asked.empty()) return;
   std::set<std::string> names;
   for (const auto& [name, path] : asked) names.insert(path);
-  const auto contents = contents_since(scene, names, since_ms);
+  const auto contents = contents_since(scene, names, std::max<std::int64_t>(0, since_ms));
   if (!contents) return;  // they count
-  std::erase_if(traces, [&](const core::Trace& trace) {
+  const auto had = [&](const core::Trace& trace, const std::string& content) {
     const auto path = asked.find(trace.change.path);
-    return path != asked.end() && contents->contains(path->second + '\0' + trace.change.content);
-  });
+    return path != asked.end() && !content.empty() &&
+           contents->contains(path->second + '\0' + content);
+  };
+  std::erase_if(traces, [&](const core::Trace& trace) { return had(trace, trace.change.content); });
+  for (core::Trace& trace : traces) {
+    for (std::size_t i = trace.earlier.size(); i-- > 0;) {
+      if (had(trace, content_of_earlier(trace, i))) trace.earlier[i] = {};
+    }
+  }
 }
 
 Result<std::vector<core::Trace>> clean_traces(const Scene& scene,

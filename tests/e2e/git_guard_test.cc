@@ -336,6 +336,18 @@ TEST_F(GitGuard, WhatAPersonHasCommittedOrRevertedIsNobodysAnyMore) {
   EXPECT_EQ(passed.status, 0) << passed.all();
 }
 
+TEST_F(GitGuard, WhoeverWritesAfterAPersonsCommitCommitsAlone) {
+  edit("s1", "a", "of s1\n");
+  stop("s1");
+  EXPECT_EQ(
+      past_the_guard("git commit -q -a -m x && echo more >>a && git commit -q -a -m y").status, 0);
+  hook("s2", "UserPromptSubmit", {{"prompt", "go on"}});
+  edit("s2", "a", "of s1\nmore\nof s2\n");
+  stop("s2");
+  const Answer passed = shell("s2", "git commit -q -a -m z");
+  EXPECT_EQ(passed.status, 0) << passed.all();
+}
+
 TEST_F(GitGuard, WhatGitStoresInAnotherWayIsCommittedAllTheSame) {
   stage_.file(".gitattributes", "a text eol=crlf\n");
   edit("s1", "a", "of s1\r\n");
