@@ -1,6 +1,7 @@
 #include "crew/crew_stage.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 namespace lockkeeper::stage {
@@ -9,6 +10,17 @@ namespace {
 // JSON is YAML: a JSON string needs no further escaping.
 std::string text(const std::string& value) {
   return Json(value).dump();
+}
+
+std::string files_below(const std::string& folder) {
+  std::string all;
+  if (!std::filesystem::exists(folder)) return all;
+  for (const auto& each : std::filesystem::recursive_directory_iterator(folder)) {
+    all += each.path().string();
+    if (each.is_regular_file()) all += ": " + read_text(each.path().string());
+    all += '\n';
+  }
+  return all;
 }
 
 }  // namespace
@@ -70,6 +82,7 @@ void CrewStage::expect_nothing_left() {
   const Json list = stage_.list();
   EXPECT_TRUE(list["leases"].empty()) << list.dump(1);
   EXPECT_TRUE(list["waiters"].empty()) << list.dump(1);
+  EXPECT_EQ(files_below(out() + "/locks"), "");
   EXPECT_FALSE(exists(out() + "/locks"));
   const Json layouts = stage_.json("", {"layout", "list"}).json();
   EXPECT_TRUE(layouts["layouts"].empty()) << layouts.dump(1);

@@ -111,6 +111,8 @@ Result<void> AgentTree::begin() {
 Result<std::string> AgentTree::ensure() {
   LK_CHECK(begin());
   LK_ASSIGN(const std::optional<Mark> before, mark());
+  // Whoever ended the last attempt may have killed git, too.
+  if (before) LK_CHECK(clear_git_locks(orders_.checkout, orders_.folder, orders_.branch));
   if (before && before->ready) {
     LK_ASSIGN(const bool empty, is_behind(*before));
     if (!empty) return find_again(*before);

@@ -6,7 +6,7 @@
 //   2. branch and worktree; the work that it builds on, merged; copies and links
 //   3. `tree.json` says "ready" and where the branch began; no command has run before that
 // What "making" left behind is removed. Git itself is not killed with us: it holds `git.lock`, for
-// which the next one waits.
+// which the next one waits. Where it was killed as well, the next one removes its lock files.
 #pragma once
 
 #include <cstdint>

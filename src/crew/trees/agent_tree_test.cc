@@ -45,6 +45,32 @@ TEST_F(AgentTrees, WhatAKilledMakerLeftIsMadeAnew) {
   EXPECT_EQ(says("trees/a", {"rev-parse", "HEAD"}), base);
 }
 
+TEST_F(AgentTrees, LockFilesOfAKilledGitAreNotInTheWay) {
+  const TreeOrders wanted = orders("a");
+  const Folder folder = marks("a");
+  const std::string locks[] = {"r/.git/worktrees/a/index.lock", "r/.git/worktrees/a/HEAD.lock",
+                               "r/.git/refs/heads/lk/run/a.lock"};
+  ASSERT_TRUE(AgentTree(wanted, folder, {}).ensure());
+  repo.write("trees/a/f", "two\n");
+  for (const std::string& lock : locks) repo.write(lock, "");
+  repo.write("r/.git/index.lock", "");
+  AgentTree tree(wanted, folder, {});
+  ASSERT_TRUE(tree.ensure());
+  const auto commit = tree.commit({});
+  EXPECT_TRUE(commit && commit->made) << (commit ? "nothing to commit" : commit.error().message);
+  EXPECT_TRUE(is_there("r/.git/index.lock")) << "somebody else's";
+}
+
+TEST_F(AgentTrees, AWorktreeThatNamesAnotherGitFolderLosesNothingThere) {
+  const TreeOrders wanted = orders("a");
+  const Folder folder = marks("a");
+  ASSERT_TRUE(AgentTree(wanted, folder, {}).ensure());
+  repo.write("r/.git/index.lock", "");
+  repo.write("trees/a/.git", "gitdir: " + repo.at("r/.git") + "\n");
+  static_cast<void>(AgentTree(wanted, folder, {}).ensure());
+  EXPECT_TRUE(is_there("r/.git/index.lock"));
+}
+
 TEST_F(AgentTrees, SomebodyElsesBranchOrFolderIsRefusedAndStays) {
   repo.git("r", "branch lk/run/a");
   repo.write("trees/b/mine", "mine\n");

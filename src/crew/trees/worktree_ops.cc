@@ -32,6 +32,15 @@ Result<std::vector<std::string>> unmerged(const std::string& root) {
   return files;
 }
 
+Result<void> remove_in(const std::string& root, const std::string& below,
+                       const std::vector<std::string>& names) {
+  LK_ASSIGN(const auto folder, Folder::find(root, below));
+  for (const std::string& name : names) {
+    if (folder) LK_CHECK(folder->remove(name));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> clear_worktree(const git::Writer& checkout, const std::string& folder) {
@@ -41,6 +50,22 @@ Result<void> clear_worktree(const git::Writer& checkout, const std::string& fold
   // Where git does not know it, there is nothing to forget.
   LK_CHECK(checkout.try_to_run({"worktree", "remove", "--force", "--force", folder}));
   return {};
+}
+
+Result<void> clear_git_locks(const std::string& checkout, const std::string& folder,
+                             const std::string& branch) {
+  LK_ASSIGN(const git::Reader reader, look(checkout));
+  LK_ASSIGN(std::string common,
+            reader.ask({"rev-parse", "--path-format=absolute", "--git-common-dir"}));
+  common.resize(std::min(common.find('\n'), common.size()));
+  // An agent may have written another name into its worktree's .git.
+  const auto own = git::own_git_folder(folder);
+  if (own && realm::parent_path(*own) == common + "/worktrees") {
+    LK_CHECK(remove_in(common, "worktrees/" + std::string(realm::last_name(*own)),
+                       {"index.lock", "HEAD.lock"}));
+  }
+  const std::string ref = "refs/heads/" + branch;
+  return remove_in(common, realm::parent_path(ref), {std::string(realm::last_name(ref)) + ".lock"});
 }
 
 Result<Merged> merge_into(const git::Writer& worktree, const std::string& commit,

@@ -14,6 +14,11 @@ namespace lockkeeper::crew {
 // whatever is at its folder. `checkout`: another worktree of the repository.
 Result<void> clear_worktree(const git::Writer& checkout, const std::string& folder);
 
+// Removes the lock files that git leaves in a worktree and at its branch when it is killed; as long
+// as they are there, git refuses to work. REQUIRES: no git works there any more.
+Result<void> clear_git_locks(const std::string& checkout, const std::string& folder,
+                             const std::string& branch);
+
 struct Merged {
   bool done = false;
   std::vector<std::string> conflicts;  // files
