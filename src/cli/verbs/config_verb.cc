@@ -24,11 +24,12 @@ Result<int> config_show(VerbContext& context) {
                         {"store", realm.store_folder},
                         {"files", settings.files},
                         {"settings", service::Json::array()}};
-  std::vector<Row> rows = {header({"SETTING", "VALUE", "FROM"})};
+  std::vector<Row> rows = {header({"SETTING", "FROM", "VALUE"})};
   for (const realm::SettingRow& row : realm::settings_rows(settings)) {
     json["settings"].push_back(
         {{"name", row.name}, {"value", service::Json::parse(row.json)}, {"from", row.origin}});
-    rows.push_back({{row.name}, {row.value}, {short_origin(row.origin, realm.root), Style::kDim}});
+    // The value is last: a list may be long.
+    rows.push_back({{row.name}, {short_origin(row.origin, realm.root), Style::kDim}, {row.value}});
   }
   out.object(json);
   out.text("realm  " + realm.root + "\nstore  " + realm.store_folder);
