@@ -219,7 +219,10 @@ Result<void> retire(LockTable& table, const LayoutEntry& was, LayoutMode now, On
     LK_ASSIGN(const std::vector<core::MirrorArtefact> rows, table.get([&](core::Table& open) {
       return core::all_mirrored(open.state(), was.id());
     }));
-    LK_CHECK(unmirror(table, *former.find(was.id()), rows, on_error));
+    Layout& layout = *former.find(was.id());
+    LK_CHECK(unmirror(table, layout, rows, on_error));
+    // Nobody scans it any more.
+    if (auto swept = layout.sweep(0); !swept && on_error == OnError::kFail) return swept;
   }
   return now == LayoutMode::kOff ? forget_foreign(table, was.id()) : Result<void>();
 }

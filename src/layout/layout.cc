@@ -17,6 +17,17 @@ Result<void> Layout::remove_together(const std::vector<Unwanted>& unwanted) {
   return {};
 }
 
+Result<void> Layout::remove_old(const Folder& folder, std::int64_t since_wall_ms,
+                                const std::function<bool(const std::string& name)>& ours) {
+  LK_ASSIGN(const std::vector<std::string> names, folder.names());
+  for (const std::string& name : names) {
+    if (!ours(name)) continue;
+    LK_ASSIGN(const std::optional<FileStamp> there, folder.stamp(name));
+    if (there && there->mtime_ms <= since_wall_ms) LK_CHECK(folder.remove_all(name));
+  }
+  return {};
+}
+
 bool ScanResult::is_over(const std::string& artefact, const std::string& identity) const {
   return std::ranges::any_of(over, [&](const Over& each) {
     return each.artefact == artefact && each.identity == identity;

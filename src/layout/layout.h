@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/folder.h"
 #include "layout/entry.h"
 #include "layout/sighting.h"
 #include "realm/config.h"
@@ -49,6 +50,9 @@ struct PublishTerms {
   std::vector<std::string> along;     // the lease's other artefacts that may be written with it
 };
 
+// No step between preparing and publishing takes that long. A process that does prepares again.
+inline constexpr std::int64_t kLeftAfterMs = 60'000;
+
 class Layout {
  public:
   explicit Layout(LayoutEntry entry) : entry_(std::move(entry)), id_(entry_.id()) {}
@@ -84,6 +88,9 @@ class Layout {
                                     const PublishTerms& terms) = 0;
   virtual Result<bool> is_prepared(const core::LeaseId& lease, const std::string& artefact) = 0;
   virtual Result<void> discard(const core::LeaseId& lease, const std::string& artefact) = 0;
+  // Removes what was prepared, or set aside, and untouched for this long: its process died before
+  // the table knew of it.
+  virtual Result<void> sweep(std::int64_t idle_ms) = 0;
   // The lease was renewed: shows its new end and touches the file. Does nothing if it is not ours.
   virtual Result<void> refresh(const core::Lease& lease, const std::string& artefact) = 0;
   // Removes it if it has this identity. "" removes whatever is there: only if a person said so.
@@ -94,6 +101,11 @@ class Layout {
     std::string identity;
   };
   virtual Result<void> remove_together(const std::vector<Unwanted>& unwanted);
+
+ protected:
+  // For sweep(): removes what nobody has touched since then, of these names.
+  static Result<void> remove_old(const Folder& folder, std::int64_t since_wall_ms,
+                                 const std::function<bool(const std::string& name)>& ours);
 
  private:
   const LayoutEntry entry_;

@@ -70,6 +70,7 @@ class TestLayout final : public Layout {
     disk_.prepared.erase({lease, artefact});
     return {};
   }
+  Result<void> sweep(std::int64_t) override { return {}; }
   Result<void> refresh(const core::Lease&, const std::string&) override { return {}; }
   Result<Removed> remove(const std::string& artefact, const std::string& identity) override {
     const auto at = disk_.there.find(artefact);

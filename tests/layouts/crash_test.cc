@@ -211,6 +211,23 @@ TEST_P(CrashedLayouts, F1_LayoutRemove) {
   });
 }
 
+TEST_P(CrashedLayouts, F1_NothingIsLeftInALayoutThatIsRemoved) {
+  std::size_t traces = 0;
+  at_every_call(15, [&](int place) {
+    const std::string mkdir_id = stage_.add("mkdir", "spec");
+    const std::string workflow_id = stage_.add("workflow", "out");
+    const bool killed = dies(place, "ann", {"acquire", "a.c"});
+    traces += stage_.traces().size();
+    stage_.json("ann", {"release", "--all"});
+    stage_.expect(0, "", {"layout", "remove", mkdir_id});
+    stage_.expect(0, "", {"layout", "remove", workflow_id});
+    EXPECT_THAT(stage_.traces(), IsEmpty());
+    theirs_stands();
+    return killed;
+  });
+  EXPECT_GT(traces, 0U) << "nothing was tested";
+}
+
 // What was being made or removed when its process died stays beside for a minute, and not longer.
 TEST_P(CrashedLayouts, F1_TracesOfTheDeadAreRemovedAfterAMinute) {
   stage_.add_both();

@@ -68,6 +68,7 @@ class Interrupted final : public Layout {
   Result<void> discard(const core::LeaseId& lease, const std::string& artefact) override {
     return inner_->discard(lease, artefact);
   }
+  Result<void> sweep(std::int64_t idle_ms) override { return inner_->sweep(idle_ms); }
   Result<void> refresh(const core::Lease& lease, const std::string& artefact) override {
     return inner_->refresh(lease, artefact);
   }

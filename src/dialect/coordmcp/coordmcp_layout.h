@@ -65,6 +65,7 @@ class CoordLayout final : public layout::Layout {
                                     const layout::PublishTerms& terms) override;
   Result<bool> is_prepared(const core::LeaseId& lease, const std::string& artefact) override;
   Result<void> discard(const core::LeaseId& lease, const std::string& artefact) override;
+  Result<void> sweep(std::int64_t idle_ms) override;
   Result<void> refresh(const core::Lease& lease, const std::string& artefact) override;
   Result<layout::Removed> remove(const std::string& artefact, const std::string& identity) override;
   Result<void> remove_together(const std::vector<Unwanted>& unwanted) override;

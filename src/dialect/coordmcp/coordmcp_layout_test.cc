@@ -131,6 +131,17 @@ TEST_F(CoordLayoutTest, BothShapesAreSeen) {
   EXPECT_EQ(adr.owner.agent, "uuid-2");
 }
 
+TEST_F(CoordLayoutTest, WhatACrashLeftPreparedIsRemovedAfterAMinute) {
+  const core::Lease ours = lease({"a"});
+  const std::string artefact = kProject + "#" + in_repo("a");
+  ASSERT_TRUE(layout_->prepare(ours, artefact));
+  look();
+  EXPECT_TRUE(*layout_->is_prepared(ours.id, artefact));
+  clock_.ahead_ms = 2 * layout::kLeftAfterMs;
+  look();
+  EXPECT_FALSE(*layout_->is_prepared(ours.id, artefact));
+}
+
 TEST_F(CoordLayoutTest, NothingThereIsNothingLocked) {
   layout::ScanResult seen = look();
   EXPECT_TRUE(seen.complete);

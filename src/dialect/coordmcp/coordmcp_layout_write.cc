@@ -28,8 +28,10 @@ int mark_of(const core::LeaseId& id) {
   return static_cast<int>(hash64(id.bytes) % (kMicros - 1)) + 1;
 }
 
+constexpr std::string_view kMarker = "prepared-";
+
 std::string marker(const core::LeaseId& lease) {
-  return "prepared-" + lease.text();
+  return std::string(kMarker) + lease.text();
 }
 
 bool can_be_folder(std::string_view agent) {
@@ -139,6 +141,19 @@ Result<void> CoordLayout::discard(const core::LeaseId& lease, const std::string&
   if (!folder) return {};
   const SharedFile shared(*folder, place.name, place.shape, context_.clock);
   return folder->remove_all(shared.beside(marker(lease)));
+}
+
+Result<void> CoordLayout::sweep(std::int64_t idle_ms) {
+  LK_ASSIGN(const std::vector<Place> all, places());
+  for (const Place& place : all) {
+    LK_ASSIGN(const std::optional<Folder> folder, Folder::find(entry().root, place.folder));
+    if (!folder) continue;
+    const std::string ours =
+        SharedFile(*folder, place.name, place.shape, context_.clock).beside(std::string(kMarker));
+    LK_CHECK(remove_old(*folder, context_.clock.now().wall_ms - idle_ms,
+                        [&](const std::string& name) { return name.starts_with(ours); }));
+  }
+  return {};
 }
 
 Result<Verdict> CoordLayout::update(const Place& place, const SharedFile::Change& change,

@@ -36,6 +36,12 @@ std::string prepared_name(const core::LeaseId& lease, const std::string& artefac
   return "." + artefact + "." + lease.text();
 }
 
+bool is_prepared_name(std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  return name.starts_with('.') && dot > 1 && dot != std::string_view::npos &&
+         is_lock_name(name.substr(1, dot - 1)) && core::LeaseId::from_text(name.substr(dot + 1));
+}
+
 Error unclear(const std::string& path, const std::string& why) {
   return {Code::kStoreUnavailable,
           quote(path) + " is a directory lock that cannot be understood: " + why,
@@ -163,6 +169,7 @@ Result<layout::ScanResult> DirLockLayout::scan(const layout::Interest& interest)
     if (!is_lock_name(name) || wanted.names.contains(name)) continue;
     LK_CHECK(look_at_one(*folder, name, false, interest, seen));
   }
+  static_cast<void>(sweep(layout::kLeftAfterMs));  // the next scan tries again
   return seen;
 }
 
@@ -398,6 +405,14 @@ Result<layout::Published> DirLockLayout::publish(const core::Lease& lease,
     LK_CHECK(clear_lock(entry().root, artefact, found->bytes));
   }
   return layout::Published::kTaken;
+}
+
+Result<void> DirLockLayout::sweep(std::int64_t idle_ms) {
+  LK_ASSIGN(const std::optional<Folder> folder, Folder::find(entry().root));
+  if (!folder) return {};
+  // All repositories of the machine have this folder in common.
+  const std::int64_t idle = std::max(idle_ms, layout::kLeftAfterMs);
+  return remove_old(*folder, context_.clock.now().wall_ms - idle, is_prepared_name);
 }
 
 Result<bool> DirLockLayout::is_prepared(const core::LeaseId& lease, const std::string& artefact) {

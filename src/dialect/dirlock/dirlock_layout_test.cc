@@ -292,6 +292,23 @@ TEST_F(DirLock, AMachinesOwnFolderLockIsShownWhereItWasTaken) {
   EXPECT_TRUE(layout(machine_)->artefacts(native).names.empty());
 }
 
+TEST_F(DirLock, WhatACrashLeftPreparedIsRemovedAfterAMinute) {
+  const auto made = layout(realm_);
+  const core::Lease mine = lease("src/");
+  const std::string name = lock_name(repository_.at("repo/src"));
+  ASSERT_TRUE(made->prepare(mine, name));
+  const std::string prepared = "." + name + "." + mine.id.text();
+  const std::string others = "." + name + ".swp";
+  put(others, "", true);
+  ASSERT_TRUE(made->scan({}));
+  ASSERT_TRUE(made->sweep(0));
+  EXPECT_TRUE(fs::exists(at(prepared))) << "another repository may be about to publish it";
+  fs::last_write_time(at(prepared), fs::file_time_type::clock::now() - std::chrono::minutes(2));
+  ASSERT_TRUE(made->scan({}));
+  EXPECT_FALSE(fs::exists(at(prepared)));
+  EXPECT_TRUE(fs::exists(at(others))) << "not ours";
+}
+
 TEST_F(DirLock, OursAppearsWholeAndIsSeenAsOurs) {
   const auto made = layout(realm_);
   core::Lease mine = lease("src/");

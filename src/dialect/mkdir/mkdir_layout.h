@@ -43,6 +43,7 @@ class MkdirLayout final : public layout::Layout {
   Result<bool> is_prepared(const core::LeaseId& lease, const std::string& artefact) override;
   Result<void> discard(const core::LeaseId& lease, const std::string& artefact) override;
   // These locks have no end and never expire by age.
+  Result<void> sweep(std::int64_t idle_ms) override;
   Result<void> refresh(const core::Lease&, const std::string&) override { return {}; }
   Result<layout::Removed> remove(const std::string& artefact, const std::string& identity) override;
 
@@ -57,7 +58,7 @@ class MkdirLayout final : public layout::Layout {
   std::vector<key::Resource> existing_paths(const std::string& name) const;
   std::vector<key::Resource> possible_paths(const std::string& name) const;
   // Removes what crashes left while making or removing locks; returns how many.
-  Result<std::size_t> tidy();
+  Result<std::size_t> tidy(std::int64_t idle_ms = layout::kLeftAfterMs);
   // Where the protocol's relative paths begin.
   const std::string& base_folder() const { return base_; }
 

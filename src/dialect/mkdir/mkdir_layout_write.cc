@@ -190,22 +190,27 @@ Result<layout::Removed> MkdirLayout::remove_from(const Folder& group, const Plac
   return Removed::kDone;
 }
 
-Result<std::size_t> MkdirLayout::tidy() {
-  constexpr std::int64_t kLeftMs = 60'000;  // moving one folder never takes that long
+Result<void> MkdirLayout::sweep(std::int64_t idle_ms) {
+  LK_CHECK(tidy(idle_ms));
+  return {};
+}
+
+Result<std::size_t> MkdirLayout::tidy(std::int64_t idle_ms) {
   LK_ASSIGN(const std::optional<Folder> locks, open(""));
   if (!locks) return 0;
   LK_ASSIGN(const std::vector<std::string> names, locks->names());
   std::size_t removed = 0;
   const std::int64_t now_ms = context_.clock.now().wall_ms;
   for (const std::string& name : names) {
+    if (!name.starts_with(kAside) && !name.starts_with(kPrepared)) continue;
     std::int64_t since_ms = now_ms;
     if (name.starts_with(kAside)) {
       since_ms = std::strtoll(name.c_str() + kAside.size(), nullptr, 10);
-    } else if (name.starts_with(kPrepared)) {
+    } else {
       LK_ASSIGN(const std::optional<FileStamp> there, locks->stamp(name));
       if (there) since_ms = there->mtime_ms;
     }
-    if (now_ms - since_ms < kLeftMs) continue;
+    if (now_ms - since_ms < idle_ms) continue;
     LK_CHECK(name.starts_with(kPrepared) ? take_away(*locks, name) : locks->remove_all(name));
     ++removed;
   }

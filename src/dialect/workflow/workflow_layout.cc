@@ -24,7 +24,6 @@ using layout::ScanResult;
 constexpr std::string_view kPrepared = ".tmp";
 constexpr std::string_view kRenewed = ".new";
 constexpr std::string_view kAside = ".old";
-constexpr std::int64_t kLeftMs = 60'000;
 constexpr int kAttempts = 100;  // against a process that keeps writing and removing the same name
 
 bool is_lock(std::string_view name) {
@@ -35,6 +34,10 @@ bool is_lock(std::string_view name) {
 bool is_trace(std::string_view name) {
   if (!name.starts_with('.') || name.find(".lock.") == std::string_view::npos) return false;
   return name.ends_with(kPrepared) || name.ends_with(kRenewed) || name.ends_with(kAside);
+}
+
+bool is_aside(std::string_view name) {
+  return is_trace(name) && name.ends_with(kAside);
 }
 
 std::string beside(const std::string& artefact, const core::LeaseId& lease, std::string_view end) {
@@ -164,13 +167,10 @@ Result<ScanResult> WorkflowLayout::scan(const layout::Interest& interest) {
   LK_ASSIGN(const std::vector<std::string> names, locks->names());
   for (const std::string& name : names) {
     if (is_lock(name)) LK_CHECK(see(*locks, name, interest, seen));
-    if (!is_trace(name)) continue;
-    if (name.ends_with(kAside)) {
-      LK_CHECK(clear_trace(*locks, name));
-    } else if (interest.wanted == nullptr) {
-      static_cast<void>(clear_prepared(*locks, name));  // the next scan tries again
-    }
+    if (is_aside(name)) LK_CHECK(clear_trace(*locks, name));
   }
+  // A scan of everything has the time; the next one tries again.
+  if (interest.wanted == nullptr) static_cast<void>(sweep(layout::kLeftAfterMs));
   return seen;
 }
 
@@ -492,13 +492,13 @@ Result<void> WorkflowLayout::clear_trace(const Folder& folder, const std::string
 }
 
 Result<bool> WorkflowLayout::remove_folder() {
-  constexpr std::int64_t kLeftBehindMs = 60'000;  // a younger one may be in use
   LK_ASSIGN(const std::optional<Folder> locks, folder());
   if (!locks) return true;
   LK_ASSIGN(const Names all, names());
   for (const std::string& trace : all.traces) {
     LK_ASSIGN(const std::optional<FileStamp> stamp, locks->stamp(trace));
-    if (stamp && now_ms() - stamp->mtime_ms > kLeftBehindMs) LK_CHECK(locks->remove_all(trace));
+    if (stamp && now_ms() - stamp->mtime_ms > layout::kLeftAfterMs)
+      LK_CHECK(locks->remove_all(trace));
   }
   // Only if it is empty: another's lock may appear at any moment.
   if (::rmdir(locks->path().c_str()) == 0 || errno == ENOENT) return true;
@@ -506,12 +506,12 @@ Result<bool> WorkflowLayout::remove_folder() {
   return fail(errno_error(errno, "cannot remove the folder " + quote(locks->path())));
 }
 
-// Removes prepared files that a crash left. A process that is slower than this prepares its file
-// again.
-Result<void> WorkflowLayout::clear_prepared(const Folder& folder, const std::string& name) const {
-  LK_ASSIGN(const std::optional<FileStamp> there, folder.stamp(name));
-  if (!there || now_ms() - there->mtime_ms < kLeftMs) return {};
-  return folder.remove_all(name);
+Result<void> WorkflowLayout::sweep(std::int64_t idle_ms) {
+  LK_ASSIGN(const std::optional<Folder> locks, folder());
+  if (!locks) return {};
+  // What is set aside may be another tool's: see clear_trace().
+  return remove_old(*locks, now_ms() - idle_ms,
+                    [](const std::string& name) { return is_trace(name) && !is_aside(name); });
 }
 
 Result<std::unique_ptr<layout::Layout>> make_layout(const layout::LayoutEntry& entry,

@@ -54,6 +54,7 @@ class WorkflowLayout final : public layout::Layout {
                                     const layout::PublishTerms& terms) override;
   Result<bool> is_prepared(const core::LeaseId& lease, const std::string& artefact) override;
   Result<void> discard(const core::LeaseId& lease, const std::string& artefact) override;
+  Result<void> sweep(std::int64_t idle_ms) override;
   Result<void> refresh(const core::Lease& lease, const std::string& artefact) override;
   Result<layout::Removed> remove(const std::string& artefact, const std::string& identity) override;
 
@@ -97,7 +98,6 @@ class WorkflowLayout final : public layout::Layout {
                                     const std::string& artefact,
                                     const std::vector<std::string>& ours, bool expired_too) const;
   Result<void> clear_trace(const Folder& folder, const std::string& name) const;
-  Result<void> clear_prepared(const Folder& folder, const std::string& name) const;
   std::int64_t now_ms() const { return context_.clock.now().wall_ms; }
 
   const layout::LayoutContext context_;
