@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/folder.h"
 #include "base/text.h"
+#include "host/file_ops.h"
 #include "realm/disk_path.h"
 
 namespace lockkeeper::git {
@@ -125,25 +126,17 @@ std::string program_in(const Folder& folder) {
   return {};
 }
 
-// Nobody writes there by accident, a tool that manages hooks for instance. REQUIRES: nobody else
-// makes it at the same time.
-Result<void> make_hooks(const Folder& above, const std::string& program, Hooks hooks) {
-  LK_ASSIGN(const Folder folder, above.folder(name_of_set(hooks)));
-  std::string known = program;
-  const bool closed = has_mode(above.fd(), name_of_set(hooks), S_IFDIR, kFolderMode);
-  if (closed && foreign_file(folder, hooks, known).empty()) return {};
-  if (::fchmod(folder.fd(), 0700) != 0) return folder.failed(errno, "write in", "");
-  LK_ASSIGN(const std::vector<std::string> names, folder.names());
-  for (const std::string& name : names) {
-    if (!is_in_set(name, hooks)) LK_CHECK(folder.remove_all(name));
-  }
+Result<void> remove_hooks(const Folder& above, const std::string& name) {
+  LK_ASSIGN(const auto there, above.folder_if_any(name));
+  if (there) static_cast<void>(::fchmod(there->fd(), 0700));
+  return above.remove_all(name);
+}
+
+// Nobody writes there by accident, a tool that manages hooks for instance.
+Result<void> write_hooks(const Folder& folder, const std::string& program, Hooks hooks) {
   const std::string text = hook_text(program);
   for (const std::string_view hook : hook_names(hooks)) {
     const std::string name(hook);
-    const auto there = folder.read(name, kHookBytesMax);
-    const bool right = there && *there && **there == text;
-    if (right && has_mode(folder.fd(), name, S_IFREG, kHookMode)) continue;
-    if (!has_mode(folder.fd(), name, S_IFREG, kHookMode)) LK_CHECK(folder.remove_all(name));
     // About fifty files: on a slow disk a sync for each would take minutes.
     const int error = replace_durably_at(
         folder.fd(), name, text, {.mode = kHookMode, .uid = {}, .gid = {}, .synced = false});
@@ -151,6 +144,29 @@ Result<void> make_hooks(const Folder& above, const std::string& program, Hooks h
   }
   if (::fchmod(folder.fd(), kFolderMode) != 0) return folder.failed(errno, "close", "");
   return {};
+}
+
+// In one step: at any moment git finds all hooks of the old folder or of the new one. REQUIRES:
+// nobody else makes it at the same time.
+Result<void> make_hooks(const Folder& above, const std::string& program, Hooks hooks) {
+  const std::string name = name_of_set(hooks);
+  LK_ASSIGN(const auto there, above.folder_if_any(name));
+  std::string known = program;
+  const bool closed = has_mode(above.fd(), name, S_IFDIR, kFolderMode);
+  if (there && closed && foreign_file(*there, hooks, known).empty()) return {};
+  const std::string fresh = name + ".new";
+  LK_CHECK(remove_hooks(above, fresh));
+  LK_ASSIGN(const Folder folder, above.folder(fresh));
+  LK_CHECK(write_hooks(folder, program, hooks));
+  LK_ASSIGN(const bool first, host::rename_new(above, fresh, name));
+  if (first) return {};
+  // Where the file system cannot exchange two names, there is a moment without hooks.
+  if (!host::exchange(above, fresh, name)) {
+    LK_CHECK(remove_hooks(above, name));
+    LK_ASSIGN(const bool renamed, host::rename_new(above, fresh, name));
+    return renamed ? Result<void>() : above.failed(EEXIST, "put in its place", name);
+  }
+  return remove_hooks(above, fresh);
 }
 
 }  // namespace
@@ -188,7 +204,8 @@ Result<void> make_hooks_folders(const realm::Environment& env, const std::string
   LK_CHECK(make_folders(path));
   LK_ASSIGN(const Folder above, Folder::open(path, "", Folder::Kind::kPrivate));
   LK_ASSIGN(const Fd lock, above.lock("lock", kLockWaitMs));
-  for (const Hooks hooks : {Hooks::kUsual, Hooks::kAll}) {
+  // The usual ones last: are_hooks_folders_there() asks for them.
+  for (const Hooks hooks : {Hooks::kAll, Hooks::kUsual}) {
     LK_CHECK(make_hooks(above, program, hooks));
   }
   return {};
@@ -199,11 +216,9 @@ Result<void> remove_hooks_folders(const realm::Environment& env) {
   const auto folder = Folder::open(data, "", Folder::Kind::kPrivate);
   if (!folder) return {};
   LK_ASSIGN(const auto above, folder->folder_if_any(kBelowData));
-  for (const Hooks hooks : {Hooks::kUsual, Hooks::kAll}) {
-    if (!above) break;
-    LK_ASSIGN(const auto inner, above->folder_if_any(name_of_set(hooks)));
-    if (inner) static_cast<void>(::fchmod(inner->fd(), 0700));
-  }
+  if (!above) return {};
+  LK_ASSIGN(const std::vector<std::string> names, above->names());
+  for (const std::string& name : names) LK_CHECK(remove_hooks(*above, name));
   return folder->remove_all(kBelowData);
 }
 
