@@ -264,6 +264,20 @@ class ClientChecks {
   service::Json json_;  // the same
 };
 
+void check_git_hooks(const install::Machine& machine, CheckList& list) {
+  const std::string hooks = git::hooks_folders_trouble(machine.env);
+  if (!hooks.empty() && git::are_hooks_folders_there(machine.env)) {
+    list.bad("git", {Code::kFailed, "our git hooks are not as we made them: " + hooks,
+                     "the next session of an agent, or lockkeeper run, repairs them"});
+  }
+  if (!install::is_git_guard_installed(machine)) return;
+  const std::string trouble = install::git_guard_trouble(machine);
+  if (trouble.empty()) return list.good("git", "everybody's commits here are guarded");
+  list.bad("git",
+           {Code::kFailed, "the commit guard was installed, but git runs other hooks: " + trouble,
+            "lockkeeper install git, or take it out: lockkeeper install git --uninstall"});
+}
+
 }  // namespace
 
 Judged judge_proof(const install::ReadVerdict& read, std::int64_t took_ms, const std::string& file,
@@ -303,23 +317,9 @@ int check_clients(VerbContext& context, const realm::Realm& realm, CheckList& li
     list.note("clients", machine.error().message);
     return 0;
   }
-  const std::string hooks = git::hooks_folders_trouble(machine->env);
-  if (!hooks.empty() && git::are_hooks_folders_there(machine->env)) {
-    list.bad("git", {Code::kFailed, "our git hooks have been changed: " + hooks,
-                     "the next session of an agent, or lockkeeper run, repairs them"});
-  }
-  if (install::is_git_guard_installed(*machine)) {
-    const std::string trouble = install::git_guard_trouble(*machine);
-    if (trouble.empty()) {
-      list.good("git", "everybody's commits here are guarded");
-    } else {
-      list.bad(
-          "git",
-          {Code::kFailed, "the commit guard was installed, but git runs other hooks: " + trouble,
-           "lockkeeper install git, or take it out: lockkeeper install git --uninstall"});
-    }
-  }
-  return ClientChecks(context, realm, std::move(*machine), list).run();
+  const int status = ClientChecks(context, realm, *machine, list).run();
+  check_git_hooks(*machine, list);
+  return status;
 }
 
 }  // namespace lockkeeper::cli
