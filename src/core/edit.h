@@ -29,6 +29,7 @@ struct Activity {
   std::vector<RunningCall> calls;  // on the boot of `epoch`
   std::vector<std::string> parts;  // sessions that are parts of its own, and edited something
   bool idle = false;               // its client says that nothing happens until somebody asks it to
+  bool gone = false;               // its client says that its session is over
   std::int64_t turn_wall_ms = 0;   // when its turn began; 0: not known
   std::vector<std::string> refused = {};  // what it was refused in this turn, and still waits for
   std::vector<std::string> told = {};     // words of whoever reports: what was said once already

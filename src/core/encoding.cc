@@ -481,6 +481,7 @@ std::string encode_activity(const Owner& owner, const Activity& activity) {
   write_texts(out, activity.refused);
   write_texts(out, activity.told);
   write_texts(out, activity.also_in);
+  out.number(activity.gone ? 1 : 0);
   return out.take();
 }
 
@@ -505,6 +506,8 @@ Result<std::pair<Owner, Activity>> decode_activity(std::string_view value) {
   activity.refused = read_texts(in);
   activity.told = read_texts(in);
   activity.also_in = read_texts(in);
+  if (in.at_end()) return read;  // written before the ends of sessions were kept
+  activity.gone = in.number() != 0;
   if (!in.at_end()) return damaged("record of calls");
   return read;
 }
@@ -530,6 +533,7 @@ std::string encode_trace(const Trace& trace) {
   for (std::size_t i = 0; i < trace.earlier.size(); ++i) {
     out.text(i < trace.earlier_content.size() ? trace.earlier_content[i] : std::string());
   }
+  out.number(trace.change.clean ? 1 : 0);
   return out.take();
 }
 
@@ -558,6 +562,8 @@ Result<Trace> decode_trace(std::string_view value) {
   trace.earlier_content.resize(trace.earlier.size());
   if (in.at_end()) return trace;  // written before their contents were kept
   for (std::string& content : trace.earlier_content) content = in.text();
+  if (in.at_end()) return trace;  // written before clean files were kept
+  trace.change.clean = in.number() != 0;
   if (!in.at_end()) return damaged("trace");
   return trace;
 }

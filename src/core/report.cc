@@ -62,6 +62,7 @@ void take_in(Activity& activity, const ReportRequest& request, const Context& co
     add_call(activity, call, request.worktree, context);
   }
   activity.idle = request.then != ReportRequest::Then::kGoesOn;
+  activity.gone = request.session_over;
   if (request.turn_begins) activity.turn_wall_ms = context.now.wall_ms;
 }
 
@@ -86,6 +87,7 @@ Result<void> Table::note_begun(const Owner& owner, const std::vector<std::string
   LK_ASSIGN(Activity activity, state_.activity(owner));
   for (const std::string& call : calls) add_call(activity, call, worktree, context_);
   activity.idle = false;
+  activity.gone = false;
   LK_CHECK(state_.put_activity(owner, std::move(activity)));
   return note_part(owner);
 }
@@ -147,6 +149,7 @@ Result<void> Table::report_all(const ReportRequest& request, ReportReply& reply)
   if (is_end(request) && !request.parts_go_on && !parts.empty()) {
     ReportRequest theirs;
     theirs.then = request.then;
+    theirs.session_over = request.session_over;
     for (const std::string& part : parts) {
       theirs.owner = {request.owner.agent, part};
       if (is_part_of(theirs.owner, request.owner)) LK_CHECK(report_all(theirs, reply));

@@ -76,6 +76,7 @@ struct ReportRequest {
   std::vector<Change> changed;      // files that it has changed in the worktree: traces
   std::vector<Change> found = {};   // files that somebody has changed there, nobody knows who
   Then then = Then::kGoesOn;
+  bool session_over = false;  // with kTurnOver: there will be no other turn
 
   // The table only keeps these, for whoever reports (Activity).
   std::vector<std::string> refused = {};  // it was refused them

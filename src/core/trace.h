@@ -23,6 +23,8 @@ struct Change {
   std::string path;  // canonical, from the worktree's top
   FileMark mark;
   std::string content;  // a hash of it; empty: not known, or the file is gone
+  // The file is as the last commit has it: nobody's uncommitted work is in it.
+  bool clean = false;
 };
 
 struct Trace {
@@ -33,7 +35,8 @@ struct Trace {
   std::int64_t at_mono_ms = 0;  // on the boot of `epoch`
   std::uint64_t epoch = 0;
   std::vector<Owner> told;  // who was told of this change, and may overwrite it
-  // Who wrote the file before, and so has it in mind as it was.
+  // Who wrote the file before, and so has it in mind as it was. Of a clean file: all who did. Their
+  // work may come back, out of a stash for instance.
   std::vector<Owner> earlier = {};
   // What each of them left, as in Change; empty: not known.
   std::vector<std::string> earlier_content = {};

@@ -1,8 +1,10 @@
 #include "core/traces.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/condition.h"
+#include "core/sessions.h"
 
 namespace lockkeeper::core {
 namespace {
@@ -16,21 +18,29 @@ Result<void> put_trace(State& state, const Trace& trace) {
                         std::string_view(key).substr(1));
 }
 
-// Puts those into `trace` that wrote the file before its owner did.
-void keep_earlier_writers(Trace before, Trace& trace) {
-  before.earlier_content.resize(before.earlier.size());
-  const auto keep = [&](Owner& writer, std::string& content) {
-    if (writer.agent.empty() || writer == trace.owner) return;
-    trace.earlier.push_back(std::move(writer));
-    trace.earlier_content.push_back(std::move(content));
-  };
-  for (std::size_t i = 0; i < before.earlier.size(); ++i) {
-    if (before.earlier[i] != before.owner) keep(before.earlier[i], before.earlier_content[i]);
+void set_earlier(Trace& trace, std::vector<Written> writers) {
+  if (writers.size() > kToldMax) writers.erase(writers.begin());
+  for (Written& one : writers) {
+    trace.earlier.push_back(std::move(one.owner));
+    trace.earlier_content.push_back(std::move(one.content));
   }
-  keep(before.owner, before.change.content);
-  if (trace.earlier.size() <= kToldMax) return;
-  trace.earlier.erase(trace.earlier.begin());
-  trace.earlier_content.erase(trace.earlier_content.begin());
+}
+
+// Puts those into `trace` that wrote the file before its owner did.
+void keep_earlier_writers(const Trace& before, Trace& trace) {
+  std::vector<Written> writers = writers_of(before);
+  if (trace.change.clean) {
+    trace.owner = {};
+  } else if (before.change.clean) {
+    // Nobody's work was in it. If somebody's has come back, it is still that one's.
+    writers = writers_in(before, trace.change.content);
+    if (!writers.empty()) {
+      if (!trace.owner.agent.empty()) trace.told.push_back(trace.owner);
+      trace.owner = writers.back().owner;
+    }
+  }
+  std::erase_if(writers, [&](const Written& one) { return one.owner == trace.owner; });
+  set_earlier(trace, std::move(writers));
 }
 
 }  // namespace
@@ -45,11 +55,68 @@ Result<void> put_traces(State& state, const std::string& worktree, const Owner& 
     trace.at_wall_ms = state.context().now.wall_ms;
     trace.at_mono_ms = state.context().now.mono_ms;
     trace.epoch = state.context().epoch.id;
-    LK_ASSIGN(std::optional<Trace> before, trace_of(state, worktree, change.path));
-    if (before) keep_earlier_writers(std::move(*before), trace);
+    if (change.clean && !owner.agent.empty()) trace.told = {owner};
+    LK_ASSIGN(const std::optional<Trace> before, trace_of(state, worktree, change.path));
+    if (before) keep_earlier_writers(*before, trace);
+    if (change.clean && trace.earlier.empty()) {
+      // Nobody's work can come back to it.
+      if (before) LK_CHECK(state.txn().erase(trace_key(worktree, change.path)));
+      continue;
+    }
     LK_CHECK(put_trace(state, trace));
   }
   return {};
+}
+
+Result<void> put_away_traces(State& state, const std::string& worktree,
+                             const std::vector<Change>& clean) {
+  for (const Change& change : clean) {
+    LK_ASSIGN(const std::optional<Trace> before, trace_of(state, worktree, change.path));
+    if (!before || before->change.clean) continue;
+    Trace trace = *before;
+    trace.change = change;
+    trace.change.clean = true;
+    trace.earlier.clear();
+    trace.earlier_content.clear();
+    keep_earlier_writers(*before, trace);
+    LK_CHECK(put_trace(state, trace));
+  }
+  return {};
+}
+
+std::vector<Written> writers_of(const Trace& trace) {
+  std::vector<Written> writers;
+  const auto add = [&](const Owner& owner, const std::string& content) {
+    if (owner.agent.empty()) return;
+    std::erase_if(writers, [&](const Written& one) { return one.owner == owner; });
+    writers.push_back({owner, content});
+  };
+  for (std::size_t i = 0; i < trace.earlier.size(); ++i) {
+    const bool known = i < trace.earlier_content.size();
+    add(trace.earlier[i], known ? trace.earlier_content[i] : std::string());
+  }
+  if (!trace.change.clean) add(trace.owner, trace.change.content);
+  return writers;
+}
+
+std::vector<Written> writers_in(const Trace& trace, const std::string& content) {
+  std::vector<Written> writers = writers_of(trace);
+  if (!trace.change.clean) return writers;
+  const auto back = std::ranges::find_if(writers.rbegin(), writers.rend(), [&](const Written& one) {
+    return !content.empty() && one.content == content;
+  });
+  writers.erase(back.base(), writers.end());
+  return writers;
+}
+
+Result<bool> is_gone(State& state, const Trace& trace, const Owner& writer) {
+  const Context& context = state.context();
+  if (trace.epoch != context.epoch.id) return true;
+  Owner session = writer;
+  while (const auto above = nearest_whole(session)) session = *above;
+  LK_ASSIGN(const Activity activity, state.activity(session));
+  if (activity.noted_mono_ms != 0) return activity.gone;
+  return context.now.mono_ms - trace.at_mono_ms > context.limits.remember_ms;
 }
 
 Result<std::optional<Trace>> trace_of(State& state, const std::string& worktree,

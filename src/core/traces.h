@@ -21,9 +21,27 @@ Result<void> each_trace(State& state, const std::string& worktree,
                         const std::function<void(const Trace&)>& visit);
 // Into the store of a new boot, unless its days are over.
 Result<void> restore_trace(State& state, const Trace& trace);
-// These changes are safe elsewhere, or undone.
+// These files are as the last commit has them, for an unknown time: whoever wrote to them stays
+// known. Those that nobody wrote to are skipped.
+Result<void> put_away_traces(State& state, const std::string& worktree,
+                             const std::vector<Change>& clean);
+// These changes are safe elsewhere.
 Result<void> forget_traces(State& state, const std::string& worktree,
                            const std::vector<std::string>& paths);
+
+// Who wrote to the file, and what each of them left; oldest first.
+struct Written {
+  Owner owner;
+  std::string content;  // empty: not known
+};
+std::vector<Written> writers_of(const Trace& trace);
+// Those whose work is in the file, as its content is now; empty: not known. None: in that of a
+// clean file, unless somebody's work has come back.
+std::vector<Written> writers_in(const Trace& trace, const std::string& content);
+
+// Will its writer hardly come back? Its session is over, or from before a reboot, or has not been
+// heard of for a day.
+Result<bool> is_gone(State& state, const Trace& trace, const Owner& writer);
 
 // What every owner of edits is doing on this boot. Peeks.
 Result<void> each_activity(State& state,

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "core/sessions.h"
 #include "core/testing.h"
 
 namespace lockkeeper::core {
@@ -50,6 +51,65 @@ TEST_P(Traces, SayWhoChangedAFileLast) {
   EXPECT_EQ((*trace)->change.content, "hash");
   EXPECT_THAT(all("/w"), ElementsAre("a", "b"));
   EXPECT_THAT(all("/v"), IsEmpty());
+}
+
+TEST_P(Traces, WhoWroteAFileThatIsAsCommittedStaysKnownInCaseItComesBack) {
+  const auto written = [&](const std::string& content) {
+    std::vector<std::string> names;
+    const auto trace = realm_.run([](Table& table) { return trace_of(table.state(), "/w", "a"); });
+    if (!*trace) return names;
+    for (const Written& one : writers_in(**trace, content)) names.push_back(one.owner.agent);
+    return names;
+  };
+  const auto changed = [](const char* content, bool clean = false) {
+    return Change{"a", {1, 5, 6, 7}, content, clean};
+  };
+  report(kAnn, {changed("anns")});
+  report(kBob, {changed("both")});
+  EXPECT_THAT(written("both"), ElementsAre("ann", "bob"));
+  report(kCat, {changed("head", true)});
+  EXPECT_THAT(written("head"), IsEmpty());
+  EXPECT_THAT(written("anns"), ElementsAre("ann")) << "before anybody has reported it";
+  EXPECT_FALSE(unseen(kCat, "a")) << "its own doing";
+  report(kCat, {changed("both")});
+  EXPECT_THAT(written("both"), ElementsAre("ann", "bob")) << "cat brought it back";
+  EXPECT_FALSE(unseen(kCat, "a")) << "its own doing";
+  // As somebody found it.
+  ASSERT_TRUE(realm_.run([&](Table& table) {
+    return put_away_traces(table.state(), "/w", {changed("head"), {"other", {}, "head"}});
+  }));
+  EXPECT_THAT(written("head"), IsEmpty());
+  EXPECT_THAT(all("/w"), ElementsAre("a"));
+  report(kCat, {changed("cats")});
+  EXPECT_THAT(written("cats"), ElementsAre("cat")) << "began with nobody's work";
+  report(kCat, {changed("head", true)});
+  report(kAnn, {changed("anns")});
+  EXPECT_THAT(written("anns"), ElementsAre("ann"));
+}
+
+TEST_P(Traces, AWriterIsGoneWhenItsSessionIsOverOrForgotten) {
+  const auto gone = [&](const Owner& owner) {
+    return *realm_.run([&](Table& table) -> Result<bool> {
+      LK_ASSIGN(const std::optional<Trace> trace, trace_of(table.state(), "/w", "a"));
+      return is_gone(table.state(), *trace, owner);
+    });
+  };
+  report(kAnn, {change("a", 1)});
+  EXPECT_FALSE(gone(kAnn));
+  ReportRequest over;
+  over.owner = kAnn;
+  over.then = ReportRequest::Then::kTurnOver;
+  ASSERT_TRUE(realm_.run([&](Table& table) { return table.report(over); }));
+  EXPECT_FALSE(gone(kAnn)) << "a turn";
+  over.session_over = true;
+  ASSERT_TRUE(realm_.run([&](Table& table) { return table.report(over); }));
+  EXPECT_TRUE(gone(kAnn));
+  EXPECT_TRUE(gone(part_of(kAnn, "sub")));
+  report(kAnn, {}, true);
+  EXPECT_FALSE(gone(kAnn)) << "it goes on";
+  EXPECT_FALSE(gone(kBob)) << "nothing is known";
+  realm_.pass(std::int64_t{25} * 3600 * 1000);
+  EXPECT_TRUE(gone(kBob)) << "and was not heard of for a day";
 }
 
 TEST_P(Traces, ExcludeNobody) {

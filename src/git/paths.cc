@@ -1,10 +1,13 @@
 #include "git/paths.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <set>
 
 #include "base/parse.h"
 #include "base/text.h"
+#include "realm/disk_path.h"
 
 namespace lockkeeper::git {
 namespace {
@@ -123,6 +126,22 @@ Result<std::vector<ChangedPath>> all_changed_paths(const Reader& reader) {
   return found;
 }
 
+Result<std::set<std::string>> as_committed(const Reader& reader,
+                                           std::span<const std::string> paths) {
+  LK_ASSIGN(const auto changed, changed_paths(reader, paths));
+  LK_ASSIGN(const auto head, contents_at(reader, "HEAD", paths));
+  std::set<std::string> same;
+  for (const std::string& path : paths) {
+    const bool differs = std::ranges::find(changed, path, &ChangedPath::path) != changed.end();
+    // Git does not tell of ignored files.
+    struct stat info{};
+    const std::string file = realm::join_path(reader.root(), path);
+    const bool told = head.contains(path) || ::lstat(file.c_str(), &info) != 0;
+    if (!differs && told) same.insert(path);
+  }
+  return same;
+}
+
 Result<std::vector<Difference>> staged_against(const Reader& reader,
                                                const std::optional<std::string>& commit) {
   std::string tree = commit.value_or("");
@@ -198,6 +217,35 @@ Result<std::map<std::string, std::string>> contents_at(const Reader& reader,
   if (asked) return found;
   LK_ASSIGN(const auto id, commit_named(reader, commit));
   if (id) return fail(asked.error());
+  return found;
+}
+
+Result<std::set<PathContent>> contents_since(const Reader& reader,
+                                             const std::set<std::string>& paths,
+                                             std::int64_t since_wall_ms) {
+  std::vector<std::string> words = {"--literal-pathspecs",
+                                    "log",
+                                    "-z",
+                                    "--raw",
+                                    "--no-abbrev",
+                                    "--no-renames",
+                                    "-m",
+                                    "--format=",
+                                    "--max-count=1000",
+                                    "--since=@" + std::to_string(since_wall_ms / 1'000),
+                                    "HEAD",
+                                    "--"};
+  words.insert(words.end(), paths.begin(), paths.end());
+  LK_ASSIGN(const auto answer, reader.try_to_ask(words));
+  std::set<PathContent> found;
+  const std::vector<std::string> parts = split_at_nul(answer.text);
+  for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+    // ":100644 100644 OLD NEW M", then the path.
+    const std::vector<std::string> fields = words_in(parts[i], " \n");
+    if (fields.size() != 5 || !fields.front().starts_with(':')) continue;
+    found.emplace(parts[i + 1], fields[3]);
+    ++i;
+  }
   return found;
 }
 

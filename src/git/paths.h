@@ -4,11 +4,14 @@
 // REQUIRES of every `commit`: an object id, HEAD, or another name that is not a user's text.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -32,6 +35,11 @@ Result<std::vector<ChangedPath>> changed_paths(const Reader& reader,
                                                std::span<const std::string> paths);
 // The same for the whole worktree.
 Result<std::vector<ChangedPath>> all_changed_paths(const Reader& reader);
+
+// Those of `paths` (files) that are as HEAD has them, or in neither. REQUIRES of the reader:
+// reads_files.
+Result<std::set<std::string>> as_committed(const Reader& reader,
+                                           std::span<const std::string> paths);
 
 // One path in which a tree differs from another.
 struct Difference {
@@ -67,6 +75,12 @@ Result<std::vector<std::string>> parents_of(const Reader& reader, const std::str
 Result<std::map<std::string, std::string>> contents_at(const Reader& reader,
                                                        const std::string& commit,
                                                        std::span<const std::string> paths);
+
+// What the newest commits of HEAD, since then, have made of these paths: each with its content id.
+using PathContent = std::pair<std::string, std::string>;
+Result<std::set<PathContent>> contents_since(const Reader& reader,
+                                             const std::set<std::string>& paths,
+                                             std::int64_t since_wall_ms);
 
 // The object id of a name such as HEAD or a branch; nullopt: there is none.
 Result<std::optional<std::string>> commit_named(const Reader& reader, const std::string& name);

@@ -1,7 +1,4 @@
 // After a commit, or whatever else has moved HEAD.
-#include <algorithm>
-#include <iterator>
-
 #include "guard/bypass.h"
 #include "guard/guard.h"
 #include "guard/scene.h"
@@ -27,11 +24,11 @@ Result<void> forget_committed(Scene& scene, const git::Reader& reader, const std
   for (const core::Trace& trace : seen.traces) {
     const auto at = contents.find(trace.change.path);
     const std::string id = at == contents.end() ? std::string() : at->second;
-    (is_uncommitted(trace, id) ? others : committed).push_back(trace);
+    (is_uncommitted(trace, id) || trace.change.clean ? others : committed).push_back(trace);
   }
   if (looks) {
-    LK_ASSIGN(std::vector<core::Trace> clean, clean_traces(scene, contents, others));
-    std::ranges::move(clean, std::back_inserter(committed));
+    LK_ASSIGN(const std::vector<core::Change> clean, clean_changes(scene, contents, others));
+    LK_CHECK(scene.locks().put_away(scene.worktree(), clean));
   }
   for (const core::Trace& trace : committed) safe.push_back(trace.change.path);
   if (safe.empty()) return {};

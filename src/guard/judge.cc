@@ -35,12 +35,11 @@ class Judging {
   void judge_trace(const core::Trace& trace) {
     for (auto [at, end] = by_name_.equal_range(trace.change.path); at != end; ++at) {
       const CommittedPath& path = *at->second;
-      if (!is_uncommitted(trace, path.head_id)) continue;
-      judge_writer(path, trace, trace.owner);
+      if (!trace.change.clean && !is_uncommitted(trace, path.head_id)) continue;
       // Whoever wrote the file before has its lines in it, until all of it is committed.
-      for (std::size_t i = 0; i < trace.earlier.size(); ++i) {
-        const std::string left = content_of_earlier(trace, i);
-        if (left.empty() || left != path.head_id) judge_writer(path, trace, trace.earlier[i]);
+      for (const core::Written& one : core::writers_in(trace, path.id)) {
+        const bool committed = one.content == path.head_id && !one.content.empty();
+        if (!committed) judge_writer(path, trace, one.owner);
       }
     }
   }
@@ -49,8 +48,10 @@ class Judging {
                     const core::Owner& writer) {
     // Nobody is told off for what nobody is known to have done.
     if (writer.agent.empty() || party_.has(writer)) return;
+    const bool gone = std::ranges::find(around_.gone, writer) != around_.gone.end();
+    const Why why = gone ? Why::kLeft : Why::kChanged;
     found_.push_back({.path = path.path,
-                      .why = is_taken_over(path, trace) ? Why::kTakenOver : Why::kChanged,
+                      .why = is_taken_over(path, trace) ? Why::kTakenOver : why,
                       .holder = writer,
                       .at_wall_ms = writer == trace.owner ? trace.at_wall_ms : 0,
                       .text = {}});
@@ -108,11 +109,6 @@ class Judging {
 
 bool refuses(const Finding& finding) {
   return finding.why == Why::kChanged || finding.why == Why::kEdited || finding.why == Why::kHeld;
-}
-
-std::string content_of_earlier(const core::Trace& trace, std::size_t writer) {
-  const bool known = writer < trace.earlier_content.size();
-  return known ? trace.earlier_content[writer] : std::string();
 }
 
 bool is_uncommitted(const core::Trace& trace, const std::string& head_id) {

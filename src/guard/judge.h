@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/conflicts.h"
-#include "core/trace.h"
+#include "core/traces.h"
 #include "guard/party.h"
 
 namespace lockkeeper::guard {
@@ -22,6 +22,7 @@ struct CommittedPath {
   key::Resource resource = {};
   std::string name = {};     // as a trace has it
   std::string head_id = {};  // of its content in the last commit; empty: it is not there
+  std::string id = {};       // of what is committed; empty: not known
   std::int64_t changed_wall_ms = 0;
 };
 
@@ -31,6 +32,7 @@ struct Around {
   std::vector<core::Trace> traces;         // of this worktree
   std::vector<core::Conflict> in_the_way;  // leases of every worktree that overlap the paths
   std::vector<core::Lease> own;            // of the party
+  std::vector<core::Owner> gone = {};      // writers whose sessions are over
 };
 
 struct Finding {
@@ -40,6 +42,7 @@ struct Finding {
     kHeld,       // another party's lease, taken on purpose
     kElsewhere,  // an edit in another worktree: a warning
     kTakenOver,  // another party's change, but the committer holds the file since: on record
+    kLeft,       // another party's change, and its session is over: on record
   };
   std::string path = {};
   Why why = Why::kChanged;
@@ -54,9 +57,6 @@ bool refuses(const Finding& finding);
 // Is what this trace tells of not what the last commit has? `head_id`: empty if that has no such
 // file.
 bool is_uncommitted(const core::Trace& trace, const std::string& head_id);
-
-// What one of its earlier writers left; empty: not known.
-std::string content_of_earlier(const core::Trace& trace, std::size_t writer);
 
 // By path, each path and holder once for each reason.
 std::vector<Finding> judge(const Party& party, const std::vector<CommittedPath>& paths,

@@ -105,7 +105,8 @@ std::vector<CommittedPath> Scene::committed(const std::vector<git::Difference>& 
     CommittedPath path{.path = each.path,
                        .resource = *resource,
                        .name = std::string(key::path_body(resource->text())),
-                       .head_id = is_nothing(each.old_id) ? std::string() : each.old_id};
+                       .head_id = is_nothing(each.old_id) ? std::string() : each.old_id,
+                       .id = is_nothing(each.id) ? std::string() : each.id};
     path.changed_wall_ms = changed_at(realm::join_path(worktree(), each.path), now);
     paths.push_back(std::move(path));
   }
@@ -118,6 +119,7 @@ Result<std::vector<Finding>> Scene::judge_paths(const std::vector<CommittedPath>
   around.worktree = worktree();
   LK_ASSIGN(service::LookReply seen, locks_.look(worktree()));
   around.traces = std::move(seen.traces);
+  around.gone = std::move(seen.gone);
   if (!made) drop_committed_since(*this, paths, around.traces);
   LK_ASSIGN(std::vector<core::Trace> back, taken_back(*this, paths));
   std::ranges::move(back, std::back_inserter(around.traces));
@@ -172,10 +174,9 @@ void Scene::tell_some(const std::string& what, const std::string& cause, const s
     service::SendCommand send;
     send.to = finding->holder;
     send.type = what == "refused" ? "request" : "alert";
+    const bool held = finding->why == Finding::Why::kHeld || finding->why == Finding::Why::kEdited;
     send.text = doing + " " + finding->path +
-                (finding->why == Finding::Why::kChanged || finding->why == Finding::Why::kTakenOver
-                     ? ", which you have changed and not committed"
-                     : ", which you hold");
+                (held ? ", which you hold" : ", which you have changed and not committed");
     if (what == "refused") send.text += "; that was refused";
     static_cast<void>(service::Messages(site_, party_.owner).send(send));
   }

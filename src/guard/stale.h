@@ -16,10 +16,9 @@ namespace lockkeeper::guard {
 void drop_committed_since(const Scene& scene, const std::vector<CommittedPath>& paths,
                           std::vector<core::Trace>& traces);
 
-// Those whose file is as the last commit has it. None while a stash may bring the change back.
-// `head`: the contents at their paths.
-Result<std::vector<core::Trace>> clean_traces(const Scene& scene,
-                                              const std::map<std::string, std::string>& head,
-                                              const std::vector<core::Trace>& traces);
+// Those whose file is as the last commit has it. `head`: the contents at their paths.
+Result<std::vector<core::Change>> clean_changes(const Scene& scene,
+                                                const std::map<std::string, std::string>& head,
+                                                const std::vector<core::Trace>& traces);
 
 }  // namespace lockkeeper::guard

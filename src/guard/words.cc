@@ -72,6 +72,8 @@ std::string finding_words(const Finding& finding, std::int64_t now_wall_ms) {
              shown(finding.text) + ". Expect a merge";
     case Why::kTakenOver:
       return file + "changed by " + holder_of(finding) + ago + ", not committed; you hold it since";
+    case Why::kLeft:
+      return file + "left uncommitted by " + holder_of(finding) + ", whose session is over";
   }
   return file;
 }
@@ -120,7 +122,11 @@ std::string refusal_words(const std::vector<Finding>& findings, const Asked& ask
 
 std::string warning_words(const std::vector<Finding>& findings, std::int64_t now_wall_ms) {
   if (findings.empty()) return {};
-  return "lockkeeper: this commit contains files that others are working on; they are told:\n" +
+  const bool left =
+      std::ranges::all_of(findings, [](const Finding& one) { return one.why == Why::kLeft; });
+  return (left ? "lockkeeper: this commit contains what others have left; that is on record:\n"
+               : "lockkeeper: this commit contains files that others are working on; they are "
+                 "told:\n") +
          listed(findings, now_wall_ms);
 }
 

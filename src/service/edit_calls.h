@@ -27,21 +27,26 @@ struct UnseenCall {
 struct LookCall {
   Caller caller;
   std::string worktree;
-  bool own_only = false;  // nothing but the caller's calls
-  std::string whose;      // nothing but who has begun this call: `busy`
+  std::vector<std::string> paths = {};  // nothing but the traces of these files; empty: everything
+  bool own_only = false;                // nothing but the caller's calls
+  std::string whose = {};               // nothing but who has begun this call: `busy`
 };
 struct LookReply {
   std::vector<core::Trace> traces;     // of everybody in this worktree, by path
   std::vector<core::Lease> edits;      // of others, in this worktree
   std::vector<core::Owner> busy;       // others with a call running in this worktree, or anywhere
   std::vector<core::RunningCall> own;  // the caller's
+  std::vector<core::Owner> gone;       // of those with traces: whose sessions are over
 };
 
-// These changes are safe elsewhere, or undone: nobody is told of them any more.
+// These changes are safe elsewhere: nobody is told of them any more.
 struct ForgetCall {
   Caller caller;
   std::string worktree;
   std::vector<std::string> paths;
+  // Files that are as the last commit has them. Whoever wrote to them stays known, in case that it
+  // comes back.
+  std::vector<core::Change> clean = {};
 };
 
 }  // namespace lockkeeper::service

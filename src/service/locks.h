@@ -49,7 +49,10 @@ class Locks {
   Result<LookReply> look(const std::string& worktree);
   Result<std::vector<core::RunningCall>> own_calls();
   Result<std::optional<core::Owner>> owner_of_call(const std::string& id);
+  Result<std::vector<core::Trace>> traces(const std::string& worktree,
+                                          const std::vector<std::string>& paths);
   Result<void> forget(const std::string& worktree, const std::vector<std::string>& paths);
+  Result<void> put_away(const std::string& worktree, const std::vector<core::Change>& clean);
   // Without leases that are over: whoever asks for what they held gets it.
   Result<ListReply> list(const ListCommand& command);
   Result<std::vector<core::Event>> log(const LogCommand& command);

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "core/sessions.h"
 #include "enforce/hook/asking.h"
+#include "enforce/hook/clean_files.h"
 #include "enforce/hook/disk_look.h"
 #include "enforce/hook/files.h"
 #include "enforce/hook/git_work.h"
@@ -50,6 +51,8 @@ class Reporting {
   void look(bool ran);
   // REQUIRES: any()
   void keep_all_work();
+  // REQUIRES: any()
+  void put_away_clean_work();
 
  private:
   void add_edit(const ToolCall& call, const Touch& touch);
@@ -183,6 +186,12 @@ void Reporting::keep_all_work() {
     at(*other);  // whoever is told of trouble there
     keep_work(session_, *other);
   }
+}
+
+void Reporting::put_away_clean_work() {
+  Place& place = *reports_.front().place;
+  const auto look = place.locks().look(place.worktree());
+  if (look) put_away_clean(session_, place, look->traces);
 }
 
 // Home comes last: it may say that no other call is left, also for other worktrees of its table.
@@ -346,6 +355,7 @@ Answer at_turn_start(Session& session) {
   if (!reporting.any()) return {};
   // Before its edits end: what became of some of its calls was perhaps never said.
   reporting.keep_all_work();
+  reporting.put_away_clean_work();
   reporting.home().turn_begins = true;
   return reporting.carry_out();
 }
@@ -374,6 +384,7 @@ Answer at_end(Session& session) {
   } else {
     request.then = Then::kTurnOver;
     request.parts_go_on = event.moment == Moment::kTurnOver && parts_go_on(event.client);
+    request.session_over = event.moment == Moment::kSessionOver;
   }
   return reporting.carry_out();
 }

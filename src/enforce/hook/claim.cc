@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "enforce/hook/after.h"
 #include "enforce/hook/asking.h"
+#include "enforce/hook/clean_files.h"
+#include "enforce/hook/disk_look.h"
 #include "enforce/hook/judge.h"
 #include "enforce/hook/keeping.h"
 #include "enforce/hook/words.h"
@@ -380,6 +382,18 @@ std::string keep_before(Session& session, const std::vector<AboutToChange>& all,
   return lines.text();
 }
 
+// Whoever edits a file that is as the last commit has it goes on with nobody's work.
+void put_away_before(Session& session, const Targets& targets) {
+  Place& place = *targets.place;
+  if (!place.has_table()) return;
+  std::vector<std::string> paths;
+  for (const Target& target : targets.files) {
+    if (target.resources.front().kind() == key::Kind::kFile) paths.push_back(target.path());
+  }
+  const auto traces = place.locks().traces(place.worktree(), paths);
+  if (traces && !traces->empty()) put_away_clean(session, place, *traces);
+}
+
 Answer before_edit(Session& session, const ToolCall& call, const Touch& touch) {
   auto sorted = session.sort(touch);
   if (!sorted) return refused(not_judged_words(sorted.error()));
@@ -406,9 +420,20 @@ Answer before_edit(Session& session, const ToolCall& call, const Touch& touch) {
     lines.add(answer.tell);
   }
   note_at_home(session, *sorted);
+  for (const Targets& targets : sorted->places) put_away_before(session, targets);
   const bool contested = std::ranges::any_of(claims, &Claiming::met_somebody);
   lines.add(keep_before(session, changes, contested));
   return {.tell = lines.text()};
+}
+
+// What has changed by now is not the command's doing.
+void note_found(Session& session, Place& place) {
+  if (!place.has_table()) return;
+  core::ReportRequest request;
+  request.worktree = place.worktree();
+  const auto looked = look_at_disk(session, place, false, request);
+  const bool any = !request.found.empty() || !request.changed.empty();
+  if (looked && any) static_cast<void>(place.locks().report(request));
 }
 
 // The command may go to any worktree, but most likely to one that the session has worked in.
@@ -417,7 +442,8 @@ std::string keep_before_run(Session& session, Place& home) {
   places.insert(places.begin(), &home);
   Lines lines;
   for (Place* const place : places) {
-    keep_work(session, *place);
+    const bool changed = keep_work(session, *place);
+    if (changed) note_found(session, *place);
     if (can_tell(session.event())) lines.add(unkept_words(*place));
   }
   return lines.text();

@@ -4,6 +4,8 @@
 #include <set>
 
 #include "base/text.h"
+#include "core/traces.h"
+#include "enforce/hook/clean_files.h"
 #include "enforce/hook/files.h"
 #include "enforce/hook/keeping.h"
 #include "enforce/hook/words.h"
@@ -48,31 +50,52 @@ void tell_writer(Session& session, Place& place, const core::Trace& trace, bool 
   static_cast<void>(service::Messages(place.site(), session.owner()).send(send));
 }
 
-}  // namespace
-
-Result<std::string> look_at_disk(Session& session, Place& place, bool ran,
-                                 core::ReportRequest& report) {
-  LK_ASSIGN(const service::LookReply reply, place.locks().look(place.worktree()));
-  const Seen seen = sorted_edits(reply);
+// Traces of files that are not as they were left, and how they are now.
+struct Changed {
+  const core::Trace* trace;
+  core::Change now;
+};
+std::vector<Changed> changed_since(Place& place, const Seen& seen) {
   const Files files(place.worktree());
-  const core::Owner& me = session.owner();
-  const std::int64_t begun_ms = begun_wall_ms(session, reply.own);
-  if (ran) keep_unfinished(session, place, true);
-  std::vector<std::string> told;
-  for (const core::Trace& trace : reply.traces) {
+  std::vector<Changed> changed;
+  std::vector<std::string> paths;
+  for (const core::Trace& trace : seen.reply.traces) {
     const std::string& path = trace.change.path;
     if (files.mark(path) == trace.change.mark) continue;
     // Its writer is at work, and will say so itself.
     if (seen.in_flight.contains(path)) continue;
     core::Change now = files.change(path);
     if (!now.content.empty() && now.content == trace.change.content) continue;
+    paths.push_back(path);
+    changed.push_back({&trace, std::move(now)});
+  }
+  const std::set<std::string> clean = clean_among(place, paths);
+  for (Changed& one : changed) one.now.clean = clean.contains(one.now.path);
+  return changed;
+}
+
+}  // namespace
+
+Result<std::string> look_at_disk(Session& session, Place& place, bool ran,
+                                 core::ReportRequest& report) {
+  LK_ASSIGN(const service::LookReply reply, place.locks().look(place.worktree()));
+  const Seen seen = sorted_edits(reply);
+  const core::Owner& me = session.owner();
+  const std::int64_t begun_ms = begun_wall_ms(session, reply.own);
+  if (ran) keep_unfinished(session, place, true);
+  std::vector<std::string> told;
+  for (auto& [found, now] : changed_since(place, seen)) {
+    const core::Trace& trace = *found;
+    const std::string& path = trace.change.path;
     if (is_busy(seen, trace.owner)) {
       keep_change(session, place, path, false);
       continue;
     }
     const bool contested = is_contested(session, place, path, begun_ms);
-    if (trace.owner == me && !seen.edited.contains(path)) {
-      const bool mine = ran && !contested;
+    const bool own = trace.owner == me && !seen.edited.contains(path);
+    if (own || trace.change.clean) {
+      const bool back = trace.change.clean && !core::writers_in(trace, now.content).empty();
+      const bool mine = ran && !contested && !back && (own || reply.busy.empty());
       keep_change(session, place, path, mine);
       (mine ? report.changed : report.found).push_back(std::move(now));
       continue;

@@ -2,7 +2,7 @@
 // the real git.
 #include <algorithm>
 
-#include "enforce/hook/hook_testing.h"
+#include "enforce/hook/commands_testing.h"
 
 namespace lockkeeper::enforce::hook {
 namespace {
@@ -13,52 +13,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-
-class Commands : public Hooks {
- protected:
-  Commands() {
-    write("a.c", "a");
-    write("mine.c", "m");
-    write("src/s.c", "s");
-    write(".gitignore", "*.secret\nbuild/\n");
-    git("add -A");
-    git("commit -m files");
-    git("branch main2");
-  }
-  void git(const std::string& words) { site_.files.git("repo", words); }
-
-  // An edit that is done, by its hooks.
-  void wrote(const std::string& session, const std::string& file, const std::string& text) {
-    const json made = edit(session, file, "e" + std::to_string(++calls_));
-    ASSERT_EQ(refusal(made), "");
-    write(file, text);
-    run(Client::kClaude, batch(session, {{made, "ok"}}));
-  }
-  void over(const std::string& session) { run(Client::kClaude, claude(session, "Stop")); }
-
-  json command(const std::string& session, const std::string& text) {
-    return call(session, "Bash", {{"command", text}}, "c" + std::to_string(++calls_));
-  }
-  std::string refused(const std::string& text, const std::string& session = "s2") {
-    return refusal(command(session, text));
-  }
-  // Runs it, as an agent whose hook let it pass.
-  void ran(const std::string& session, const std::string& words) {
-    const json made = command(session, "git " + words);
-    ASSERT_EQ(refusal(made), "");
-    git(words);
-    run(Client::kClaude, batch(session, {{made, "ok"}}));
-  }
-  // s1 has a changed file, one in a folder and a new one, and has gone home.
-  void leave_work() {
-    wrote("s1", "a.c", "changed by s1");
-    wrote("s1", "src/s.c", "changed by s1");
-    wrote("s1", "new.c", "made by s1");
-    over("s1");
-  }
-
-  int calls_ = 0;
-};
 
 TEST_F(Commands, EachAccidentIsRefusedAndNamesWhoseAndWhatToRunInstead) {
   leave_work();

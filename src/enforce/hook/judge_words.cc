@@ -126,12 +126,18 @@ std::string whose(const std::vector<Affected>& affected, const core::Owner& aske
   return text;
 }
 
+std::string take_over() {
+  return ". The session that left it is over. To go on with its work, lock the files, then repeat "
+         "the command: lockkeeper acquire FILE… --reason WHY";
+}
+
 }  // namespace
 
 std::string danger_words(const Danger& danger, const std::vector<Affected>& affected,
                          const OwnFiles& own, const core::Owner& asker) {
+  const bool left = std::ranges::all_of(affected, &Affected::left);
   return "lockkeeper: " + quote(danger.typed, shell::kTypedBytesMax) + " " + would_do(danger) +
-         " " + whose(affected, asker) + ". " + instead(danger, own);
+         " " + whose(affected, asker) + ". " + instead(danger, own) + (left ? take_over() : "");
 }
 
 std::string new_branch_words(const std::vector<Affected>& affected, const core::Owner& asker) {

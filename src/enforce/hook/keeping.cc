@@ -54,11 +54,11 @@ std::map<std::string, core::Owner> unfinished_in(Place& place) {
   return files;
 }
 
-void keep_traced(Session& session, Place& place,
+bool keep_traced(Session& session, Place& place,
                  const std::map<std::string, core::Owner>& unfinished) {
   snapshot::Keeper* const keeper = place.keeper();
   const auto look = place.locks().look(place.worktree());
-  if (!look) return;  // as above
+  if (!look) return false;  // as above
   std::vector<std::string> changed;
   for (const core::Trace& trace : look->traces) {
     const std::string& path = trace.change.path;
@@ -72,6 +72,7 @@ void keep_traced(Session& session, Place& place,
     }
   }
   keep(session, place, changed, snapshot::Why::kBefore);
+  return !changed.empty();
 }
 
 void keep_each(Session& session, Place& place, const std::map<std::string, core::Owner>& unfinished,
@@ -147,11 +148,11 @@ void keep_unfinished(Session& session, Place& place, bool ran) {
   if (place.keeper() != nullptr) keep_each(session, place, unfinished_in(place), ran);
 }
 
-void keep_work(Session& session, Place& place) {
-  if (place.keeper() == nullptr) return;
+bool keep_work(Session& session, Place& place) {
+  if (place.keeper() == nullptr) return true;
   const std::map<std::string, core::Owner> unfinished = unfinished_in(place);
   keep_each(session, place, unfinished, false);
-  keep_traced(session, place, unfinished);
+  return keep_traced(session, place, unfinished);
 }
 
 bool is_calls_work(Session& session, Place& place, const ToolCall& call, const std::string& path) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "core/sessions.h"
+#include "enforce/hook/clean_files.h"
+#include "enforce/hook/files.h"
 #include "realm/disk_path.h"
 #include "realm/hook_settings.h"
 
@@ -13,9 +15,6 @@ namespace {
 
 using shell::Danger;
 using shell::Kind;
-
-constexpr std::int64_t kGitPatienceMs = 5'000;  // below what the clients give a hook
-constexpr std::size_t kGitAnswerBytesMax = 64U << 20;
 
 // The session that it is a part of in the end, or itself.
 core::Owner outermost(const core::Owner& owner) {
@@ -27,6 +26,17 @@ core::Owner outermost(const core::Owner& owner) {
 // Agents of a crew have one session, but other names.
 bool is_one_party(const core::Owner& a, const core::Owner& b) {
   return a == b || outermost(a) == outermost(b) || core::is_part_of(a, b) || core::is_part_of(b, a);
+}
+
+bool holds(const core::Lease& lease, const key::Resource& file) {
+  return std::ranges::any_of(lease.claims, [&](const core::Claim& claim) {
+    return claim.mode == core::Mode::kExclusive && key::covers(claim.resource, file);
+  });
+}
+
+// Nothing is lost by these.
+bool only_takes(Kind kind) {
+  return kind == Kind::kStage || kind == Kind::kCommitAll || kind == Kind::kNewBranch;
 }
 
 bool changes_files(Kind kind) {
@@ -42,45 +52,66 @@ bool Others::is_mine(const core::Owner& owner) const {
 
 Result<void> Others::look() {
   LK_ASSIGN(const service::LookReply seen, place_.locks().look(place_.worktree()));
-  for (const core::Trace& trace : seen.traces) {
-    // Nobody knows whose it is: it may be the asker's own.
-    if (trace.owner.agent.empty()) continue;
-    const std::string& path = trace.change.path;
-    // What the last one wrote still contains what others wrote before.
-    const auto theirs = [&](const core::Owner& owner) { return !is_mine(owner); };
-    const auto before = std::ranges::find_if(trace.earlier, theirs);
-    const bool mine = is_mine(trace.owner);
-    if (mine && before == trace.earlier.end()) {
-      own_.insert(path);
-    } else if (!realm::hook_ignores(place_.settings(), path)) {
-      traces_.push_back({path, mine ? *before : trace.owner});
-    }
-  }
   service::ListCommand all;
   all.scan_layouts = false;
   LK_ASSIGN(const service::ListReply list, place_.locks().list(all));
-  for (const service::ListedLease& each : list.leases) {
-    const core::Lease& lease = each.lease;
-    const bool here = lease.terms.worktree.empty() || lease.terms.worktree == place_.worktree();
-    if (!here || (!lease.foreign && is_mine(lease.owner))) continue;
-    if (!lease.edit) {
-      held_.push_back(lease);
-      continue;
-    }
-    for (const core::Claim& claim : lease.claims) {
-      const Target target{.typed = {}, .resources = {claim.resource}};
-      if (claim.resource.is_path()) claims_.push_back({target.path(), lease.owner});
-    }
-  }
+  for (const service::ListedLease& each : list.leases) take_in(each.lease);
+  for (const core::Trace& trace : seen.traces) take_in(trace, seen.gone);
   return {};
+}
+
+void Others::take_in(const core::Lease& lease) {
+  const bool here = lease.terms.worktree.empty() || lease.terms.worktree == place_.worktree();
+  if (!here) return;
+  if (!lease.foreign && is_mine(lease.owner)) {
+    if (!lease.edit) mine_.push_back(lease);
+    return;
+  }
+  if (!lease.edit) {
+    held_.push_back(lease);
+    return;
+  }
+  for (const core::Claim& claim : lease.claims) {
+    const Target target{.typed = {}, .resources = {claim.resource}};
+    if (claim.resource.is_path()) claims_.push_back({target.path(), lease.owner});
+  }
+}
+
+void Others::take_in(const core::Trace& trace, const std::vector<core::Owner>& gone) {
+  const std::string& path = trace.change.path;
+  const std::string now = trace.change.clean ? Files(place_.worktree()).content(path) : "";
+  // What the last one wrote still contains what others wrote before.
+  std::vector<core::Written> writers = core::writers_in(trace, now);
+  if (writers.empty()) return;
+  std::erase_if(writers, [&](const core::Written& one) { return is_mine(one.owner); });
+  if (writers.empty() || is_taken_over(trace)) {
+    own_.insert(path);
+    return;
+  }
+  if (realm::hook_ignores(place_.settings(), path)) return;
+  const bool left = std::ranges::all_of(writers, [&](const core::Written& one) {
+    return std::ranges::find(gone, one.owner) != gone.end();
+  });
+  traces_.push_back({path, writers.back().owner, left});
+  // When the earlier ones wrote is not known.
+  const bool alone = trace.earlier.empty();
+  work_[path] = {std::move(writers),
+                 alone ? trace.at_wall_ms : session_.now().wall_ms - core::kTraceKeptMs};
+}
+
+// Whoever locks a file on purpose, after others have left it, means to go on with it.
+bool Others::is_taken_over(const core::Trace& trace) const {
+  const auto file = key::parse(trace.change.path, place_.settings().key_rules(place_.realm()),
+                               key::Syntax::kLiteral);
+  return file && std::ranges::any_of(mine_, [&](const core::Lease& lease) {
+           return lease.acquired_wall_ms > trace.at_wall_ms && holds(lease, file->resource);
+         });
 }
 
 const git::Reader* Others::reader() {
   if (reader_failed_) return nullptr;
   if (!reader_) {
-    git::Options options;
-    options.limits = {kGitAnswerBytesMax, kGitPatienceMs};
-    auto opened = git::Reader::open(place_.worktree(), options);
+    auto opened = git_in(place_);
     reader_failed_ = !opened;
     if (opened) reader_.emplace(std::move(*opened));
   }
@@ -158,12 +189,29 @@ void Others::add_held(const Danger& danger, const Area& area, Touched& to) {
     const auto file = key::parse(path, rules, key::Syntax::kLiteral);
     if (!file || !is_touched(danger, path, false)) continue;
     for (const core::Lease& lease : held_) {
-      const bool holds = std::ranges::any_of(lease.claims, [&](const core::Claim& claim) {
-        return claim.mode == core::Mode::kExclusive && key::covers(claim.resource, file->resource);
-      });
-      if (holds) to.try_emplace(path, lease.owner);
+      if (holds(lease, file->resource)) to.try_emplace(path, Affected{path, lease.owner});
     }
   }
+}
+
+// What somebody has committed without our hooks is nobody's work any more. Asked only if something
+// would be refused because of it.
+void Others::drop_committed(Touched& touched) {
+  const git::Reader* const git = touched.empty() ? nullptr : reader();
+  if (git == nullptr) return;
+  std::set<std::string> paths;
+  std::int64_t since_wall_ms = INT64_MAX;
+  for (const auto& [path, one] : touched) {
+    paths.insert(path);
+    since_wall_ms = std::min(since_wall_ms, work_[path].since_wall_ms);
+  }
+  const auto committed = git::contents_since(*git, paths, since_wall_ms);
+  if (!committed) return;
+  std::erase_if(touched, [&](const auto& each) {
+    return std::ranges::all_of(work_[each.first].theirs, [&](const core::Written& one) {
+      return committed->contains({each.first, one.content});
+    });
+  });
 }
 
 std::vector<Affected> Others::affected(const Danger& asked, const Area& area) {
@@ -174,14 +222,16 @@ std::vector<Affected> Others::affected(const Danger& asked, const Area& area) {
   const auto add = [&](const std::vector<Affected>& from, bool claimed) {
     for (const Affected& one : from) {
       const bool inside = area.contains(one.path) && !touched.contains(one.path);
-      if (inside && is_touched(danger, one.path, claimed)) touched.emplace(one.path, one.owner);
+      if (!inside || (one.left && only_takes(danger.kind))) continue;
+      if (is_touched(danger, one.path, claimed)) touched.emplace(one.path, one);
     }
   };
-  add(claims_, true);
   add(traces_, false);
+  drop_committed(touched);
+  add(claims_, true);
   add_held(danger, area, touched);
   std::vector<Affected> list;
-  for (auto& [path, owner] : touched) list.push_back({path, owner});
+  for (const auto& [path, one] : touched) list.push_back(one);
   return list;
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "core/traces.h"
 #include "enforce/hook/area.h"
 #include "git/paths.h"
 #include "git/reader.h"
@@ -22,6 +23,7 @@ namespace lockkeeper::enforce::hook {
 struct Affected {
   std::string path;
   core::Owner owner;
+  bool left = false;  // its writer's session is over
   friend bool operator==(const Affected&, const Affected&) = default;
 };
 
@@ -50,16 +52,26 @@ class Others {
   bool is_touched(const shell::Danger& danger, const std::string& path, bool claimed);
   bool is_ignored(const std::string& path);
   bool is_there(const std::string& path) const;
-  using Touched = std::map<std::string, core::Owner>;
+  void take_in(const core::Trace& trace, const std::vector<core::Owner>& gone);
+  void take_in(const core::Lease& lease);
+  bool is_taken_over(const core::Trace& trace) const;
+  using Touched = std::map<std::string, Affected>;
   void add_held(const shell::Danger& danger, const Area& area, Touched& to);
+  void drop_committed(Touched& touched);
 
   Session& session_;
   Place& place_;
-  std::vector<Affected> traces_;   // of others
-  std::vector<Affected> claims_;   // of others
-  std::vector<core::Lease> held_;  // of others, on purpose
-  std::set<std::string> own_;      // traces of the asker's party
-  std::set<std::string> asked_;    // paths that git was asked about
+  struct Work {
+    std::vector<core::Written> theirs;
+    std::int64_t since_wall_ms = 0;
+  };
+  std::vector<Affected> traces_;      // of others
+  std::map<std::string, Work> work_;  // the same, by path
+  std::vector<Affected> claims_;      // of others
+  std::vector<core::Lease> held_;     // of others, on purpose
+  std::vector<core::Lease> mine_;     // the asker's own, on purpose
+  std::set<std::string> own_;         // traces of the asker's party
+  std::set<std::string> asked_;       // paths that git was asked about
   std::map<std::string, git::ChangedPath> changed_;
   std::optional<git::Reader> reader_;
   bool reader_failed_ = false;

@@ -138,6 +138,30 @@ Result<LookReply> owners_of_call(core::State& state, const std::string& id) {
   return seen;
 }
 
+Result<LookReply> traces_of(core::State& state, const std::string& worktree,
+                            const std::vector<std::string>& paths) {
+  LookReply seen;
+  for (const std::string& path : paths) {
+    LK_ASSIGN(auto trace, core::trace_of(state, worktree, path));
+    if (trace) seen.traces.push_back(std::move(*trace));
+  }
+  return seen;
+}
+
+Result<std::vector<core::Owner>> gone_among(core::State& state,
+                                            const std::vector<core::Trace>& traces) {
+  std::vector<core::Owner> gone;
+  std::set<std::pair<std::string, std::string>> asked;
+  for (const core::Trace& trace : traces) {
+    for (const core::Written& one : core::writers_of(trace)) {
+      if (!asked.emplace(one.owner.agent, one.owner.session).second) continue;
+      LK_ASSIGN(const bool is_gone, core::is_gone(state, trace, one.owner));
+      if (is_gone) gone.push_back(one.owner);
+    }
+  }
+  return gone;
+}
+
 // Traces of everybody, edits and calls of others, in this worktree.
 Result<LookReply> all_around(core::State& state, const core::Owner& owner,
                              const std::string& worktree) {
@@ -163,6 +187,7 @@ Result<LookReply> all_around(core::State& state, const core::Owner& owner,
       if (lease.edit && here) seen.edits.push_back(lease);
     }
   }
+  LK_ASSIGN(seen.gone, gone_among(state, seen.traces));
   return seen;
 }
 
@@ -177,17 +202,21 @@ Result<Reply<LookReply>> LocalService::look(const LookCall& call) {
     core::State& state = table.state();
     if (call.own_only) return own_calls_of(state, owner);
     if (!call.whose.empty()) return owners_of_call(state, call.whose);
+    if (!call.paths.empty()) return traces_of(state, call.worktree, call.paths);
     return all_around(state, owner, call.worktree);
   }));
   return Reply<LookReply>{std::move(reply), {}};
 }
 
 Result<Reply<Done>> LocalService::forget(const ForgetCall& call) {
-  LK_CHECK(check_paths(call.paths));
+  std::vector<std::string> paths = call.paths;
+  for (const core::Change& each : call.clean) paths.push_back(each.path);
+  LK_CHECK(check_paths(paths));
   LK_ASSIGN(const bool there, has_store());
   if (!there) return Reply<Done>{};
   Change change(table_, call.caller);
   LK_CHECK(change.write([&](core::Table& table) -> Result<bool> {
+    LK_CHECK(core::put_away_traces(table.state(), call.worktree, call.clean));
     LK_CHECK(core::forget_traces(table.state(), call.worktree, call.paths));
     return false;
   }));

@@ -40,6 +40,7 @@ void fields(Archive& archive, ReportCall& call) {
   archive("failed", call.report.failed);
   archive("no_call_left", call.report.no_call_left);
   archive("parts_go_on", call.report.parts_go_on);
+  archive("session_over", call.report.session_over);
   archive("changed", call.report.changed);
   archive("found", call.report.found);
   archive("then", call.report.then);
@@ -61,6 +62,7 @@ template <class Archive>
 void fields(Archive& archive, LookCall& call) {
   archive("caller", call.caller);
   archive("worktree", call.worktree);
+  archive("paths", call.paths);
   archive("own_only", call.own_only);
   archive("whose", call.whose);
 }
@@ -70,6 +72,7 @@ void fields(Archive& archive, ForgetCall& call) {
   archive("caller", call.caller);
   archive("worktree", call.worktree);
   archive("paths", call.paths);
+  archive("clean", call.clean);
 }
 
 template <class Archive>
@@ -237,6 +240,7 @@ void fields(Archive& archive, LookReply& reply) {
   archive("edits", reply.edits);
   archive("busy", reply.busy);
   archive("own", reply.own);
+  archive("gone", reply.gone);
 }
 
 template <class Archive>

@@ -257,6 +257,8 @@ Json put(Writer& writer, core::Trace& trace) {
   json["session"] = trace.owner.session;
   json["change"] = writer.write(trace.change);
   json["at"] = format_time(trace.at_wall_ms);
+  json["earlier"] = writer.write(trace.earlier);
+  json["earlier_content"] = writer.write(trace.earlier_content);
   return json;
 }
 
@@ -267,6 +269,8 @@ bool take(Reader& reader, core::Trace& trace) {
   reader("session", trace.owner.session);
   reader("change", trace.change);
   take_time(reader, "at", trace.at_wall_ms);
+  reader("earlier", trace.earlier);
+  reader("earlier_content", trace.earlier_content);
   return true;
 }
 

@@ -91,6 +91,7 @@ void fields(Archive& archive, core::Change& change) {
   archive("path", change.path);
   archive("mark", change.mark);
   archive("content", change.content);
+  archive("clean", change.clean);
 }
 
 template <class Archive>
