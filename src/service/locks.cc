@@ -183,16 +183,6 @@ Caller Locks::caller() const {
   return {owner_, parent_, tell_, {}};
 }
 
-template <typename T, typename Call>
-Result<T> Locks::ask(Result<Reply<T>> (Service::*method)(const Call&), const Call& call) {
-  LK_ASSIGN(Service* const service, site_->service());
-  auto reply = (service->*method)(call);
-  untold_ = !reply;
-  if (!reply) return fail(std::move(reply.error()));
-  notices_.add(std::move(reply->notices));
-  return std::move(reply->value);
-}
-
 Result<AcquireCall> Locks::call(const AcquireCommand& command,
                                 std::vector<std::string>& warnings) const {
   LK_CHECK(site_->table().follow_settings());
@@ -404,51 +394,6 @@ Result<std::vector<core::Event>> Locks::log(const LogCommand& command) {
   LK_ASSIGN(const Resolved resolved, resolve(command.under));
   if (!resolved.words.empty()) call.overlapping = resolved.words.front().front();
   return ask(&Service::events, call);
-}
-
-Result<core::ReportReply> Locks::report(const core::ReportRequest& report) {
-  return ask(&Service::report, {caller(), report});
-}
-
-Result<std::vector<core::Trace>> Locks::unseen(const std::string& worktree,
-                                               const std::vector<std::string>& paths) {
-  return ask(&Service::unseen, {caller(), worktree, paths});
-}
-
-Result<LookReply> Locks::look(const std::string& worktree) {
-  return ask(&Service::look, {.caller = caller(), .worktree = worktree});
-}
-
-Result<std::vector<core::RunningCall>> Locks::own_calls() {
-  LK_ASSIGN(LookReply seen,
-            ask(&Service::look, {.caller = caller(), .worktree = {}, .own_only = true}));
-  return std::move(seen.own);
-}
-
-Result<std::optional<core::Owner>> Locks::owner_of_call(const std::string& id) {
-  LK_ASSIGN(const LookReply seen,
-            ask(&Service::look, {.caller = caller(), .worktree = {}, .whose = id}));
-  // Two that use one id cannot be told apart.
-  if (seen.busy.size() != 1) return std::nullopt;
-  return seen.busy.front();
-}
-
-Result<std::vector<core::Trace>> Locks::traces(const std::string& worktree,
-                                               const std::vector<std::string>& paths) {
-  if (paths.empty()) return std::vector<core::Trace>();
-  LK_ASSIGN(LookReply seen, ask(&Service::look, {caller(), worktree, paths}));
-  return std::move(seen.traces);
-}
-
-Result<void> Locks::forget(const std::string& worktree, const std::vector<std::string>& paths) {
-  LK_CHECK(ask(&Service::forget, {caller(), worktree, paths}));
-  return {};
-}
-
-Result<void> Locks::put_away(const std::string& worktree, const std::vector<core::Change>& clean) {
-  if (clean.empty()) return {};
-  LK_CHECK(ask(&Service::forget, {caller(), worktree, {}, clean}));
-  return {};
 }
 
 Result<void> Locks::purge(bool history) {

@@ -127,6 +127,16 @@ class Locks {
   Notices notices_;
 };
 
+template <typename T, typename Call>
+Result<T> Locks::ask(Result<Reply<T>> (Service::*method)(const Call&), const Call& call) {
+  LK_ASSIGN(Service* const service, site_->service());
+  auto reply = (service->*method)(call);
+  untold_ = !reply;
+  if (!reply) return fail(std::move(reply.error()));
+  notices_.add(std::move(reply->notices));
+  return std::move(reply->value);
+}
+
 // LOCKKEEPER_LEASE and LOCKKEEPER_FENCE of the environment. invalid_input if only one is set or
 // either is not what `run` sets.
 Result<ParentLease> parent_lease_from(const realm::Environment& env);

@@ -34,7 +34,8 @@ void keep_original(Session& session, Place& place, const std::string& path,
 // this session has just run. What had been written before and is different now may be either's.
 void keep_unfinished(Session& session, Place& place, bool ran);
 // At any other moment at which files may be about to change: those, and files with a trace that are
-// no longer as the trace says, or whose version will soon be removed. True: there may be such files.
+// no longer as the trace says, or whose version will soon be removed. True: there may be some of
+// the second kind.
 bool keep_work(Session& session, Place& place);
 
 // Whose is what an edit call has left in its file? False: somebody else's command ran meanwhile and
