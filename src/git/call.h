@@ -18,6 +18,10 @@ struct Limits {
   std::int64_t patience_ms = kPatienceMs;
 };
 
+// The only variables of git's that are passed on: as whom to commit.
+inline constexpr const char* kIdentityVariables[] = {"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL",
+                                                     "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"};
+
 struct Answer {
   int status = 0;  // as a shell reports it
   std::string text;

@@ -54,12 +54,14 @@ std::vector<std::string> Reader::environment() const {
     made.push_back("GIT_CONFIG_KEY_" + std::to_string(i) + "=" + settings_[i].first);
     made.push_back("GIT_CONFIG_VALUE_" + std::to_string(i) + "=" + settings_[i].second);
   }
-  for (const char* name : {"PATH", "HOME", "XDG_CONFIG_HOME"}) {
+  const auto pass_on = [&](const char* name) {
     const char* const value = std::getenv(name);
     if (value != nullptr && !options_.variables.contains(name)) {
       made.push_back(std::string(name) + "=" + value);
     }
-  }
+  };
+  for (const char* const name : {"PATH", "HOME", "XDG_CONFIG_HOME"}) pass_on(name);
+  for (const char* const name : kIdentityVariables) pass_on(name);
   for (const auto& [name, value] : options_.variables) {
     made.push_back(name);
     made.back().append("=").append(value);

@@ -19,7 +19,7 @@ namespace lockkeeper::git {
 struct Options {
   Limits limits = {};
   // What git told one of its hooks, such as GIT_INDEX_FILE, or another HOME. No other GIT_* of ours
-  // is passed on.
+  // is passed on, but kIdentityVariables.
   std::map<std::string, std::string> variables = {};
   // False: no question reads a file of the worktree. Then git runs no filter either, and need not
   // be asked first which there are.

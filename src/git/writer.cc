@@ -25,7 +25,10 @@ std::vector<std::string> writer_environment(const std::map<std::string, std::str
   for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::string name(text.substr(0, text.find('=')));
-    if (!name.starts_with("GIT_") && !variables.contains(name)) made.emplace_back(text);
+    const bool passed_on =
+        !name.starts_with("GIT_") ||
+        std::ranges::find(kIdentityVariables, name) != std::end(kIdentityVariables);
+    if (passed_on && !variables.contains(name)) made.emplace_back(text);
   }
   made.emplace_back("GIT_TERMINAL_PROMPT=0");
   made.emplace_back("GIT_EDITOR=:");

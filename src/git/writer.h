@@ -18,7 +18,7 @@ inline constexpr std::int64_t kWritePatienceMs = 3'600'000;  // a hook may run t
 inline constexpr std::size_t kWriteAnswerBytesMax = 64U << 20;
 
 struct WriterOptions {
-  // On top of our environment, of which no GIT_* is passed on.
+  // On top of our environment, of whose GIT_* only kIdentityVariables are passed on.
   std::map<std::string, std::string> variables = {};
   // A locked file. Git and its hooks hold the lock as long as they live, even if we are killed.
   int lock = -1;

@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "base/folder.h"
+#include "git/reader.h"
 #include "realm/test_repository.h"
 
 namespace lockkeeper::git {
@@ -39,16 +40,30 @@ class WriterTest : public testing::Test {
 };
 
 TEST_F(WriterTest, HooksRunWithoutWhatOurOwnCallerToldGit) {
-  hook("pre-commit", "echo \"$WHO ${GIT_AUTHOR_NAME:-nobody}\" >&2\n");
-  ::setenv("GIT_AUTHOR_NAME", "eve", 1);
+  hook("pre-commit", "echo \"$WHO ${GIT_PREFIX:-nobody}\" >&2\n");
+  ::setenv("GIT_PREFIX", "eve", 1);
   ::setenv("WHO", "ours", 1);
   const auto text =
       writer({.variables = {{"WHO", "ann"}}}).run({"commit", "--allow-empty", "-m", "x"});
-  ::unsetenv("GIT_AUTHOR_NAME");
+  ::unsetenv("GIT_PREFIX");
   ::unsetenv("WHO");
   ASSERT_TRUE(text) << text.error().message;
   EXPECT_THAT(*text, HasSubstr("ann "));
   EXPECT_THAT(*text, Not(HasSubstr("eve")));
+}
+
+TEST_F(WriterTest, AsWhomToCommitIsPassedOn) {
+  repo.git("r", "config --unset user.name");
+  repo.git("r", "config --unset user.email");
+  for (const char* const name : kIdentityVariables) ::setenv(name, "ann", 1);
+  const auto text = writer().run({"commit", "--allow-empty", "-m", "x"});
+  const auto reader = Reader::open(repo.at("r"));
+  const auto author = reader->ask({"log", "-1", "--format=%an %ae %cn %ce"});
+  const auto known = reader->ask({"var", "GIT_AUTHOR_IDENT"});
+  for (const char* const name : kIdentityVariables) ::unsetenv(name);
+  ASSERT_TRUE(text) << text.error().message;
+  EXPECT_EQ(author.value_or(""), "ann ann ann ann\n");
+  EXPECT_THAT(known.value_or(""), HasSubstr("ann <ann>"));
 }
 
 TEST_F(WriterTest, AFailureHasGitsWordsOnOneLine) {

@@ -1,5 +1,7 @@
 #include "crew/trees/merger.h"
 
+#include <cstdlib>
+
 #include "crew/trees/trees_testing.h"
 
 namespace lockkeeper::crew {
@@ -191,6 +193,15 @@ TEST_F(Merger, ARunBeginsOnlyWhereItCanEnd) {
   repo.folder("empty");
   repo.git("empty", "init .");
   EXPECT_THAT(refused("empty"), HasSubstr("has no commit yet"));
+}
+
+TEST_F(Merger, AsWhomToCommitMayBeInTheEnvironment) {
+  repo.git("r", "config user.name ''");
+  EXPECT_FALSE(start_point(repo.at("r")));
+  for (const char* const name : git::kIdentityVariables) ::setenv(name, "ann", 1);
+  const auto start = start_point(repo.at("r"));
+  for (const char* const name : git::kIdentityVariables) ::unsetenv(name);
+  EXPECT_TRUE(start) << start.error().message;
 }
 
 }  // namespace
