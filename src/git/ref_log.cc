@@ -14,7 +14,8 @@ namespace lockkeeper::git {
 namespace {
 
 constexpr std::size_t kLogWordsBytesMax = 500;
-constexpr off_t kBytesRead = 256 << 10;  // about two thousand entries
+constexpr std::int64_t kFileTimeMs = 10;  // by which a file's time may lag behind the clock
+constexpr off_t kBytesRead = 256 << 10;   // about two thousand entries
 
 // A hash of either kind that git has.
 bool is_commit(std::string_view text) {
@@ -49,6 +50,16 @@ std::vector<LogEntry> newest_log_entries(const std::string& file) {
   const ssize_t got = ::pread(fd.get(), text.data(), text.size(), from);
   return log_entries(
       std::string_view(text).substr(0, got < 0 ? 0U : static_cast<std::size_t>(got)));
+}
+
+bool is_older(const std::string& objects, const std::string& commit, std::int64_t than_ms) {
+  struct stat info{};
+  if (commit.size() < 3) return false;
+  const std::string file = objects + "/" + commit.substr(0, 2) + "/" + commit.substr(2);
+  if (::stat(file.c_str(), &info) != 0) return false;
+  const std::int64_t made_ms =
+      std::int64_t{info.st_mtim.tv_sec} * 1000 + info.st_mtim.tv_nsec / 1'000'000;
+  return made_ms + kFileTimeMs < than_ms;
 }
 
 std::string stash_log(const std::string& common_dir) {

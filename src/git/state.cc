@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/fd.h"
 #include "base/parse.h"
@@ -92,6 +93,24 @@ std::optional<std::string> head_in_files(const std::string& own_git_folder,
 std::vector<std::string> merge_heads(const std::string& own_git_folder) {
   const auto text = read_file(realm::join_path(own_git_folder, "MERGE_HEAD"), kPointerBytesMax);
   return text ? words_in(*text, "\n") : std::vector<std::string>();
+}
+
+std::vector<HeadFolder> head_folders(const std::string& common_folder) {
+  std::vector<HeadFolder> found;
+  constexpr std::string_view kGit = "/.git";
+  if (common_folder.ends_with(kGit)) {
+    found.push_back({common_folder.substr(0, common_folder.size() - kGit.size()), common_folder});
+  }
+  std::error_code failed;
+  const std::filesystem::path folder = realm::join_path(common_folder, "worktrees");
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
+    const std::string own = entry.path().string();
+    const auto text = read_file(realm::join_path(own, "gitdir"), kPointerBytesMax);
+    const std::string named = text ? text->substr(0, text->find_last_not_of("\r\n") + 1) : "";
+    if (!named.starts_with('/') || !named.ends_with(kGit)) continue;
+    found.push_back({named.substr(0, named.size() - kGit.size()), own});
+  }
+  return found;
 }
 
 Result<std::vector<Worktree>> worktrees(const Reader& reader) {

@@ -29,6 +29,14 @@ std::optional<std::string> head_in_files(const std::string& own_git_folder,
 // The commits that a merge in progress brings in, in order. Empty: there is none.
 std::vector<std::string> merge_heads(const std::string& own_git_folder);
 
+// The worktrees that the files of a repository tell of, and where each has its HEAD. Git is not
+// started. `common_folder`: of the repository.
+struct HeadFolder {
+  std::string worktree;  // absolute
+  std::string own_git_folder;
+};
+std::vector<HeadFolder> head_folders(const std::string& common_folder);
+
 struct Worktree {
   std::string path;    // absolute
   std::string head;    // empty: a bare repository, or no commit yet

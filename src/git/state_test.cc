@@ -117,6 +117,24 @@ TEST_F(GitState, WorktreesAreListed) {
   EXPECT_FALSE(found->at(2).prunable);
 }
 
+TEST_F(GitState, EveryWorktreeHasAHeadOfItsOwn) {
+  git("worktree add -q ../w -b third");
+  const auto found = head_folders(repository_.at("r/.git"));
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[0].worktree, repository_.at("r"));
+  EXPECT_EQ(found[0].own_git_folder, repository_.at("r/.git"));
+  EXPECT_EQ(found[1].worktree, repository_.at("w"));
+  EXPECT_EQ(found[1].own_git_folder, *own_git_folder(repository_.at("w")));
+}
+
+TEST_F(GitState, ACommitsFileTellsItsTime) {
+  const std::string objects = repository_.at("r/.git/objects");
+  const std::string head = *head_in_files(repository_.at("r/.git"), repository_.at("r/.git"));
+  EXPECT_FALSE(is_older(objects, head, 0));
+  EXPECT_TRUE(is_older(objects, head, INT64_MAX));
+  EXPECT_FALSE(is_older(objects, std::string(40, '1'), INT64_MAX)) << "in a pack, perhaps";
+}
+
 TEST(RefLog, EntriesAreReadAndTheRestIsLeftOut) {
   const std::string a(40, 'a'), b(40, 'b'), zero(40, '0');
   const auto entries =

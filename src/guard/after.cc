@@ -50,7 +50,7 @@ Result<void> record_arrival(Scene& scene, const git::Reader& reader, std::string
                             const std::string& before, const std::string& now) {
   const auto paths = git::between(reader, before, now);
   if (!paths) return {};  // there was nothing before
-  LK_ASSIGN(const auto findings, scene.judge_paths(scene.committed(*paths), true));
+  LK_ASSIGN(const auto findings, scene.judge_paths(scene.committed(*paths), before));
   scene.tell_replay(operation, findings);
   return {};
 }

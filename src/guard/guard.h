@@ -4,6 +4,7 @@
 // that would leave it half done. It is recorded, and whoever works on those files is told.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ struct World {
   std::string cwd;                            // where git started the hook: absolute
   int git_pid = 0;                            // the git that started it
   realm::IdentityRequest who;                 // who commits
+  std::optional<Party> party = {};            // the same, if it is known already
 };
 
 struct Verdict {
@@ -34,6 +36,9 @@ Verdict before_commit(const World& world, const Repository& repository, std::str
 // `arguments`: what git told it.
 Verdict after_commit(const World& world, const Repository& repository, std::string_view hook,
                      const std::vector<std::string>& arguments);
+
+// After a command of an agent: has somebody committed past our hooks?
+void after_command(const World& world, const std::string& worktree);
 
 // pre-push; `lines` is its stdin: local ref and id, remote ref and id.
 Verdict before_push(const World& world, const Repository& repository, std::string_view lines);

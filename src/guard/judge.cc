@@ -9,6 +9,8 @@ namespace {
 
 using Why = Finding::Why;
 
+constexpr std::uint64_t kTrivialBytes = 4;  // "{}" and the like: the same by chance
+
 class Judging {
  public:
   Judging(const Party& party, const std::vector<CommittedPath>& paths, const Around& around)
@@ -16,11 +18,19 @@ class Judging {
     for (const CommittedPath& path : paths) {
       by_name_.emplace(path.name, &path);
       by_resource_[path.resource.text()].push_back(&path);
+      if (!path.new_id.empty()) by_content_.emplace(path.new_id, &path);
+    }
+    for (const core::Trace& trace : around.traces) {
+      const bool own = party.has(trace.owner) && trace.earlier.empty();
+      if (own) by_content_.erase(trace.change.content);
     }
   }
 
   std::vector<Finding> all() {
-    for (const core::Trace& trace : around_.traces) judge_trace(trace);
+    for (const core::Trace& trace : around_.traces) {
+      judge_trace(trace);
+      judge_copies(trace);
+    }
     for (const core::Conflict& conflict : around_.in_the_way) judge_holder(conflict);
     const auto key = [](const Finding& one) {
       return std::tie(one.path, one.why, one.holder.agent, one.holder.session);
@@ -37,10 +47,25 @@ class Judging {
       const CommittedPath& path = *at->second;
       if (!trace.change.clean && !is_uncommitted(trace, path.head_id)) continue;
       // Whoever wrote the file before has its lines in it, until all of it is committed.
-      for (const core::Written& one : core::writers_in(trace, path.id)) {
+      for (const core::Written& one : core::writers_in(trace, path.new_id)) {
         const bool committed = one.content == path.head_id && !one.content.empty();
         if (!committed) judge_writer(path, trace, one.owner);
       }
+    }
+  }
+
+  // The file was moved or copied.
+  void judge_copies(const core::Trace& trace) {
+    if (by_content_.empty()) return;
+    const auto each = [&](const std::string& content, const core::Owner& writer) {
+      for (auto [at, end] = by_content_.equal_range(content); at != end; ++at) {
+        if (at->second->name != trace.change.path) judge_writer(*at->second, trace, writer);
+      }
+    };
+    if (trace.change.mark.size > kTrivialBytes) each(trace.change.content, trace.owner);
+    for (std::size_t i = 0; i < trace.earlier.size(); ++i) {
+      if (trace.change.mark.size > kTrivialBytes) each(trace.change.content, trace.earlier[i]);
+      each(content_of_earlier(trace, i), trace.earlier[i]);
     }
   }
 
@@ -54,7 +79,7 @@ class Judging {
                       .why = is_taken_over(path, trace) ? Why::kTakenOver : why,
                       .holder = writer,
                       .at_wall_ms = writer == trace.owner ? trace.at_wall_ms : 0,
-                      .text = {}});
+                      .copy_of = path.name == trace.change.path ? "" : trace.change.path});
   }
 
   void judge_holder(const core::Conflict& conflict) {
@@ -87,13 +112,18 @@ class Judging {
 
   // The committer's own change is later than that of the earlier writers, and under its lock.
   bool is_taken_over(const CommittedPath& path, const core::Trace& trace) const {
+    key::Resource file = path.resource;
+    if (path.name != trace.change.path) {
+      const auto original = key::parse(trace.change.path, {}, key::Syntax::kLiteral);
+      if (!original) return false;
+      file = original->resource;
+    }
     const bool own_change = party_.has(trace.owner);
     return std::ranges::any_of(around_.own, [&](const core::Lease& lease) {
       const bool later = own_change || lease.acquired_wall_ms > trace.at_wall_ms;
       const bool since = !lease.edit && later;
       return since && std::ranges::any_of(lease.claims, [&](const core::Claim& claim) {
-               return claim.mode == core::Mode::kExclusive &&
-                      key::covers(claim.resource, path.resource);
+               return claim.mode == core::Mode::kExclusive && key::covers(claim.resource, file);
              });
     });
   }
@@ -101,6 +131,7 @@ class Judging {
   const Party& party_;
   const Around& around_;
   std::multimap<std::string, const CommittedPath*> by_name_;
+  std::multimap<std::string, const CommittedPath*> by_content_;  // that no own change has
   std::map<std::string, std::vector<const CommittedPath*>> by_resource_;
   std::vector<Finding> found_;
 };

@@ -1,7 +1,8 @@
 // The rule: what speaks against a commit (G1). Pure: everything that it needs is passed in.
 //
 // A path of a commit is refused if, in this worktree, another party has changed it and not
-// committed that (also if somebody has changed it again), or has a confirmed edit there; or if
+// committed that (also if somebody has changed it again, and also if this is the same content by
+// another name), or has a confirmed edit there; or if
 // another party holds it on purpose since before the change. Whoever works on it in another
 // worktree is worth a warning.
 #pragma once
@@ -22,7 +23,7 @@ struct CommittedPath {
   key::Resource resource = {};
   std::string name = {};     // as a trace has it
   std::string head_id = {};  // of its content in the last commit; empty: it is not there
-  std::string id = {};       // of what is committed; empty: not known
+  std::string new_id = {};   // of its content in this one; empty: it goes
   std::int64_t changed_wall_ms = 0;
 };
 
@@ -50,6 +51,9 @@ struct Finding {
   bool foreign = false;         // another tool's lock
   std::int64_t at_wall_ms = 0;  // 0: not known
   std::string text = {};        // kHeld: the reason; kElsewhere: the worktree
+  // kChanged, kTakenOver: the file that this one is a copy of, byte for byte; empty: it is itself.
+  // Whether the last commit has that content already is for whoever can ask git.
+  std::string copy_of = {};
 };
 
 bool refuses(const Finding& finding);

@@ -31,10 +31,11 @@ class Judge : public testing::Test {
             .head_id = "head",
             .changed_wall_ms = 1'000};
   }
-  void trace(const core::Owner& owner, const std::string& content = "new") {
+  void trace(const core::Owner& owner, const std::string& content = "new",
+             const std::string& file = "a") {
     core::Trace one;
     one.worktree = kHere;
-    one.change = {"a", {.size = 1}, content};
+    one.change = {file, {.size = 100}, content};
     one.owner = owner;
     one.at_wall_ms = 500;
     around_.traces = {one};
@@ -72,6 +73,47 @@ TEST_F(Judge, G1_AnotherOwnersUncommittedChangeIsRefused) {
   trace(kOther);
   EXPECT_THAT(found(), ElementsAre(Why::kChanged));
   EXPECT_TRUE(refuses({.why = Why::kChanged}));
+}
+
+TEST_F(Judge, G1_AnotherOwnersChangeByAnotherNameIsRefused) {
+  CommittedPath copy = path("a");
+  copy.new_id = "content";
+  const auto copies = [&] { return judge(party_, {copy, path("b")}, around_); };
+  trace(kOther, "content", "from");
+  ASSERT_EQ(copies().size(), 1U);
+  EXPECT_EQ(copies().front().why, Why::kChanged);
+  EXPECT_EQ(copies().front().path, "a");
+  EXPECT_THAT(finding_words(copies().front(), 1'500),
+              HasSubstr("a: a copy of from, changed by codex (session other) 1s ago"));
+  around_.traces.front().change.mark.size = 3;
+  EXPECT_THAT(copies(), IsEmpty()) << "the same by chance";
+  // It was moved, and nobody knows by whom.
+  around_.traces.front().change = {"from", {}, ""};
+  around_.traces.front().owner = {};
+  around_.traces.front().earlier = {kOther};
+  around_.traces.front().earlier_content = {"content"};
+  EXPECT_EQ(copies().size(), 1U);
+  trace(kMySubagent, "content", "from");
+  EXPECT_THAT(copies(), IsEmpty());
+  trace(kOther, "content", "from");
+  around_.traces.push_back(around_.traces.front());
+  around_.traces.back().change.path = "a";
+  around_.traces.back().owner = kMe;
+  EXPECT_THAT(copies(), IsEmpty()) << "the committer wrote the same";
+}
+
+TEST_F(Judge, WhoHoldsTheOriginalMayCommitTheCopy) {
+  CommittedPath copy = path("a");
+  copy.new_id = "content";
+  trace(kOther, "content", "from");
+  core::Lease own;
+  own.owner = kMe;
+  own.acquired_wall_ms = 600;
+  own.claims = {{resource("a"), core::Mode::kExclusive}};
+  around_.own = {own};
+  EXPECT_EQ(judge(party_, {copy}, around_).front().why, Why::kChanged);
+  around_.own.front().claims.front().resource = resource("from");
+  EXPECT_EQ(judge(party_, {copy}, around_).front().why, Why::kTakenOver);
 }
 
 TEST_F(Judge, WhatTheLastCommitHasIsNobodysAnyMore) {

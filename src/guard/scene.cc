@@ -65,7 +65,12 @@ Result<std::unique_ptr<Scene>> Scene::open(const World& world, const Repository&
   LK_ASSIGN(const realm::StoreState store, realm::check_store(*realm));
   if (store == realm::StoreState::kAbsent) return nullptr;
   LK_ASSIGN(realm::Settings settings, layout::load_settings(runtime, *realm));
-  LK_ASSIGN(Party party, find_party(world.who));
+  Party party;
+  if (world.party) {
+    party = *world.party;
+  } else {
+    LK_ASSIGN(party, find_party(world.who));
+  }
   // Variables that make no sense are no reason to fail: a commit needs no lease.
   auto parent = service::parent_lease_from(runtime.env, *realm);
   std::unique_ptr<Scene> scene(new Scene(world, repository, std::move(party), std::move(*realm),
@@ -106,15 +111,32 @@ std::vector<CommittedPath> Scene::committed(const std::vector<git::Difference>& 
                        .resource = *resource,
                        .name = std::string(key::path_body(resource->text())),
                        .head_id = is_nothing(each.old_id) ? std::string() : each.old_id,
-                       .id = is_nothing(each.id) ? std::string() : each.id};
+                       .new_id = is_nothing(each.id) ? std::string() : each.id};
     path.changed_wall_ms = changed_at(realm::join_path(worktree(), each.path), now);
     paths.push_back(std::move(path));
   }
   return paths;
 }
 
+// A copy of what the commit before has anywhere is a copy of that.
+void Scene::drop_old_copies(const std::string& parent, const std::vector<CommittedPath>& paths,
+                            std::vector<Finding>& findings) const {
+  const auto is_copy = [](const Finding& one) { return !one.copy_of.empty(); };
+  if (std::ranges::none_of(findings, is_copy)) return;
+  const auto reader = reader_of(repository_);
+  const auto tree = reader ? reader->ask({"ls-tree", "-r", "-z", parent, "--"})
+                           : Result<std::string>(std::string());
+  if (!tree) return;  // they count
+  std::erase_if(findings, [&](const Finding& one) {
+    const auto path = std::ranges::find(paths, one.path, &CommittedPath::path);
+    return is_copy(one) && path != paths.end() && tree->contains(" blob " + path->new_id + "\t");
+  });
+}
+
 Result<std::vector<Finding>> Scene::judge_paths(const std::vector<CommittedPath>& paths,
-                                                bool made) {
+                                                const std::string& made_on, const Party* maker) {
+  const bool made = !made_on.empty();
+  const Party& party = maker == nullptr ? party_ : *maker;
   Around around;
   around.worktree = worktree();
   LK_ASSIGN(service::LookReply seen, locks_.look(worktree()));
@@ -132,17 +154,19 @@ Result<std::vector<Finding>> Scene::judge_paths(const std::vector<CommittedPath>
     std::ranges::move(reply.conflicts, std::back_inserter(around.in_the_way));
   }
   const bool others = std::ranges::any_of(around.traces, [&](const core::Trace& trace) {
-    return !party_.has(trace.owner) || !trace.earlier.empty();
+    return !party.has(trace.owner) || !trace.earlier.empty();
   });
   if (others) {
     service::ListCommand everybody;
     everybody.scan_layouts = false;
     LK_ASSIGN(const service::ListReply listed, locks_.list(everybody));
     for (const service::ListedLease& each : listed.leases) {
-      if (!each.lease.foreign && party_.has(each.lease.owner)) around.own.push_back(each.lease);
+      if (!each.lease.foreign && party.has(each.lease.owner)) around.own.push_back(each.lease);
     }
   }
-  return judge(party_, paths, around);
+  std::vector<Finding> findings = judge(party, paths, around);
+  drop_old_copies(made ? made_on : "HEAD", paths, findings);
+  return findings;
 }
 
 void Scene::tell(const std::string& what, const std::string& cause, const std::string& doing,
@@ -176,6 +200,7 @@ void Scene::tell_some(const std::string& what, const std::string& cause, const s
     send.type = what == "refused" ? "request" : "alert";
     const bool held = finding->why == Finding::Why::kHeld || finding->why == Finding::Why::kEdited;
     send.text = doing + " " + finding->path +
+                (finding->copy_of.empty() ? "" : ", a copy of " + finding->copy_of) +
                 (held ? ", which you hold" : ", which you have changed and not committed");
     if (what == "refused") send.text += "; that was refused";
     static_cast<void>(service::Messages(site_, party_.owner).send(send));

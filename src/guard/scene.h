@@ -33,10 +33,12 @@ class Scene {
 
   // As the rule wants them, with the content that HEAD and the disk have now.
   std::vector<CommittedPath> committed(const std::vector<git::Difference>& differences) const;
-  // What speaks against committing them. `made`: a commit has them already, and its own content
-  // must not count as committed.
+  // What speaks against committing them. `made_on`: a commit has them already, and its own content
+  // must not count as committed; the commit before it. Empty: they are to be committed. `maker`:
+  // who made that; null: who runs this hook.
   Result<std::vector<Finding>> judge_paths(const std::vector<CommittedPath>& paths,
-                                           bool made = false);
+                                           const std::string& made_on = {},
+                                           const Party* maker = nullptr);
 
   // Puts it on record (`what`: "refused", "warned", "committed"; `cause`: "commit", "merge", …)
   // and writes to the holders, once for each file. `doing`: what they read, "wants to commit".
@@ -55,6 +57,8 @@ class Scene {
   Scene(const World& world, const Repository& repository, Party party, realm::Realm realm,
         realm::Settings settings, service::ParentLease parent);
 
+  void drop_old_copies(const std::string& parent, const std::vector<CommittedPath>& paths,
+                       std::vector<Finding>& findings) const;
   void tell_some(const std::string& what, const std::string& cause, const std::string& doing,
                  std::span<const Finding> findings);
 

@@ -57,7 +57,9 @@ std::string git_command(const Asked& asked, const std::vector<std::string>& path
 }  // namespace
 
 std::string finding_words(const Finding& finding, std::int64_t now_wall_ms) {
-  const std::string file = shown(finding.path) + ": ";
+  const std::string copy =
+      finding.copy_of.empty() ? std::string() : "a copy of " + shown(finding.copy_of) + ", ";
+  const std::string file = shown(finding.path) + ": " + copy;
   const std::string ago = ago_of(finding.at_wall_ms, now_wall_ms);
   switch (finding.why) {
     case Why::kChanged:
@@ -96,6 +98,20 @@ std::string way_out(const std::vector<Finding>& refused, const Asked& asked) {
   return git + take_out + quoted_paths(paths);
 }
 
+// A lock that ends with the commit.
+std::string take_over(const std::vector<Finding>& findings, const Asked& asked) {
+  std::set<std::string> held;
+  for (const Finding& one : findings) held.insert(one.copy_of.empty() ? one.path : one.copy_of);
+  if (held.size() > kPathsNamed) return "lockkeeper run FILE… --reason WHY -- git commit";
+  std::vector<std::string> files;
+  for (const std::string& file : held)
+    files.push_back(asked.from_top ? file : asked.root + "/" + file);
+  std::string text =
+      "lockkeeper run --literal" + quoted_paths(files) + " --reason WHY -- git commit -m MESSAGE";
+  if (asked.own_index || asked.paths.size() > kPathsNamed) return text;
+  return text + " --" + quoted_paths(asked.paths);
+}
+
 std::string refusal_words(const std::vector<Finding>& findings, const Asked& asked,
                           std::int64_t now_wall_ms) {
   std::string text =
@@ -114,8 +130,9 @@ std::string refusal_words(const std::vector<Finding>& findings, const Asked& ask
       std::ranges::all_of(findings, [](const Finding& one) { return one.why == Why::kChanged; });
   if (all_left) {
     text +=
-        "If this work should go in although it is not yours, lock the files first, on record: "
-        "lockkeeper acquire FILE… --reason WHY\n";
+        "If this work should go in although it is not yours, hold it for the commit, on record:\n "
+        " " +
+        take_over(findings, asked) + "\n";
   }
   return text + "Do not commit in another way. To see all locks: lockkeeper list\n";
 }

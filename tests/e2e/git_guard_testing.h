@@ -74,6 +74,19 @@ class GitGuard : public testing::Test {
     launch.env["CLAUDE_CODE_SESSION_ID"] = session;
     return stage_.finish(std::move(launch));
   }
+  // The same, with the client's hooks before and after it. A refusal of these is its error.
+  Answer hooked_shell(const std::string& session, const std::string& line,
+                      const std::string& in = "repo") {
+    Json call = {{"tool_name", "Bash"},
+                 {"tool_input", {{"command", line}}},
+                 {"tool_use_id", "t" + std::to_string(++payloads_)}};
+    const Answer before = hook(session, "PreToolUse", call, in);
+    if (before.out.find("\"deny\"") != std::string::npos) return {75, "", before.out};
+    Answer ran = shell(session, line, in);
+    call["tool_response"] = {{"stdout", ran.out}};
+    hook(session, "PostToolUse", call, in);
+    return ran;
+  }
   // The same without our hooks, as somebody would do it who wants to get around them.
   Answer past_the_guard(const std::string& line) {
     return stage_.finish(stage_.command({"sh", "-c", line}));

@@ -17,6 +17,7 @@
 #include "enforce/hook/hook.h"
 #include "guard/arming.h"
 #include "guard/bypass.h"
+#include "guard/guard.h"
 #include "host/last_word.h"
 #include "host/pipes.h"
 #include "host/process.h"
@@ -88,6 +89,12 @@ enforce::hook::World hook_world(const VerbContext& context, enforce::Client clie
   }
   world.table_possible = environment.table_possible;
   world.at_start = [&context, cwd = world.cwd] { return git_guard_news(context, cwd); };
+  world.after_git = [&context](const core::Owner& who, const std::string& worktree) {
+    guard::World git;
+    git.runtime = &context.runtime();
+    git.party = guard::Party{.owner = who};
+    guard::after_command(git, worktree);
+  };
   return world;
 }
 

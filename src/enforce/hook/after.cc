@@ -42,6 +42,7 @@ class Reporting {
   }
 
   bool any() const { return !reports_.empty(); }
+  bool ran_git() const { return ran_git_; }
   // REQUIRES: any(). The session's own table.
   core::ReportRequest& home() { return reports_.front().request; }
   core::ReportRequest& at(Place& place);
@@ -316,7 +317,12 @@ Answer after_calls(Session& session) {
   const bool ran = std::ranges::any_of(
       reporting.home().done, [](const std::string& id) { return id.starts_with("run "); });
   if (ran) reporting.look(true);
-  return reporting.carry_out();
+  Answer answer = reporting.carry_out();
+  const auto& after_git = session.world().after_git;
+  const auto home = session.home();
+  const bool looks = reporting.ran_git() && after_git && home && *home != nullptr;
+  if (looks) after_git(session.owner(), (*home)->worktree());
+  return answer;
 }
 
 Answer at_session_start(Session& session) {

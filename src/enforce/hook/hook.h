@@ -36,6 +36,8 @@ struct World {
   std::function<Result<void>(const realm::Realm&)> table_possible = {};
   // What else the agent should know when its session starts, in a line. Empty: nothing.
   std::function<std::string()> at_start = {};
+  // After a command that names git, once it is on record who ran it: the session, and its worktree.
+  std::function<void(const core::Owner&, const std::string& worktree)> after_git = {};
   // Called before anything is opened, with what to say if this process must end without an answer.
   std::function<void(const Said&)> on_last_word = {};
 };
