@@ -62,10 +62,10 @@ class Judging {
         if (at->second->name != trace.change.path) judge_writer(*at->second, trace, writer);
       }
     };
-    if (trace.change.mark.size > kTrivialBytes) each(trace.change.content, trace.owner);
-    for (std::size_t i = 0; i < trace.earlier.size(); ++i) {
-      if (trace.change.mark.size > kTrivialBytes) each(trace.change.content, trace.earlier[i]);
-      each(content_of_earlier(trace, i), trace.earlier[i]);
+    const bool last = !trace.change.clean && trace.change.mark.size > kTrivialBytes;
+    for (const core::Written& one : core::writers_of(trace)) {
+      if (last) each(trace.change.content, one.owner);
+      if (one.content != trace.change.content) each(one.content, one.owner);
     }
   }
 

@@ -84,7 +84,7 @@ TEST_F(CrewRun, GitDoesNotTakeTheWorkOfAnotherAgent) {
   EXPECT_EQ(run().status, 0) << log("b");
   EXPECT_EQ(read_text(stage_.repo() + "/x"), "work\n");
   EXPECT_EQ(read_text(stage_.repo() + "/y"), "old\n");
-  EXPECT_THAT(log("b"), HasSubstr("\"git stash\" would put away what is not committed yet of the "
+  EXPECT_THAT(log("b"), HasSubstr("\"git stash\" would put away uncommitted work of the "
                                   "subagent a of your session: x"));
   EXPECT_THAT(log("b"), HasSubstr("\n75\nlockkeeper: \"git checkout -- x\""));
   EXPECT_THAT(log("b"), testing::EndsWith("\n75\n0\n"));

@@ -114,6 +114,23 @@ TEST_F(Git, TheCommandThatARefusalNamesWorks) {
   EXPECT_EQ(read_text(at("a.c")), "work of s1\n");
 }
 
+TEST_F(Git, TheStashOfAnotherStaysWhereItIs) {
+  edits("s1", "a.c", "work of s1\n");
+  stage_.env["GIT_AUTHOR_NAME"] = stage_.env["GIT_COMMITTER_NAME"] = "t";
+  stage_.env["GIT_AUTHOR_EMAIL"] = stage_.env["GIT_COMMITTER_EMAIL"] = "t@example.org";
+  EXPECT_EQ(shell("s1", "git stash push -q -- a.c").status, 0);
+  EXPECT_THAT(shell("s2", "git stash; git pull; git stash pop").out,
+              AllOf(HasSubstr("\"deny\""), HasSubstr("session s1"), HasSubstr("stash@{0}")));
+  const Answer inside = run("bob", {"git", "stash", "pop"});
+  EXPECT_EQ(inside.status, 75) << inside.all();
+  EXPECT_THAT(inside.err, AllOf(HasSubstr("session s1"), HasSubstr("stash@{0}")));
+  EXPECT_EQ(run("bob", {"sh", "-c", "echo x >mine.c; git stash -q && git stash pop -q"}).status, 0);
+  EXPECT_EQ(read_text(at("mine.c")), "x\n");
+  EXPECT_EQ(read_text(at("a.c")), "a\n");
+  EXPECT_EQ(shell("s1", "git stash pop -q").status, 0);
+  EXPECT_EQ(read_text(at("a.c")), "work of s1\n");
+}
+
 TEST_F(Git, UnderRunGitIsJudgedInTheNameOfTheCommand) {
   Process ann = stage_.start_holding("ann", "src/");
   stage_.file("src/s.c", "work of ann\n");

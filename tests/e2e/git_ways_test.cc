@@ -104,5 +104,28 @@ TEST_F(GitGuard, TheLockThatARefusalNamesEndsWithTheCommit) {
   edit("s1", "a", "more of s1\n");
 }
 
+TEST_F(GitGuard, ABranchOnWhichSomebodyWorksIsNotDeletedWithoutOurHook) {
+  stage_.git("repo", {"init", "-q", "--bare", "../remote.git"});
+  stage_.git("repo", {"remote", "add", "origin", "../remote.git"});
+  stage_.git("repo", {"worktree", "add", "-q", "../other", "-b", "topic"});
+  stage_.git("repo", {"push", "-q", "origin", "topic"});
+  edit("s1", "a", "of s1\n", "other");
+  const Answer refused = hooked_shell("s2", "git push --no-verify -q origin --delete topic");
+  EXPECT_EQ(refused.status, 75) << refused.all();
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("session s1"), HasSubstr("branch topic")));
+  hook("s1", "Stop", Json::object(), "other");
+  EXPECT_EQ(hooked_shell("s2", "git push --no-verify -q origin --delete topic").status, 0);
+}
+
+TEST_F(GitGuard, ACommitInAnotherWorktreeIsItsMakers) {
+  edit("s2", "b", "of s2\n");
+  stage_.git("repo", {"worktree", "add", "-q", "../other", "-b", "topic"});
+  edit("s1", "a", "of s1\n", "other");
+  EXPECT_EQ(hooked_shell("s1", "cd ../other && git commit -q -a -m work").status, 0);
+  const Answer refused = hooked_shell("s2", "git -C ../other commit --amend --no-edit");
+  EXPECT_EQ(refused.status, 75) << refused.all();
+  EXPECT_THAT(refused.err, HasSubstr("session s1"));
+}
+
 }  // namespace
 }  // namespace lockkeeper::stage

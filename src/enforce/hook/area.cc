@@ -128,8 +128,9 @@ std::vector<std::string> repositories_below(const std::string& top) {
 }
 
 // Worktrees and repositories within the paths: they go with the folder that they are in.
+// `sure`: these paths are meant. One of somebody else's that cannot be read is then an error.
 Result<void> add_contained(Session& session, const std::string& folder, const shell::Path& below,
-                           std::vector<Area>& areas) {
+                           std::vector<Area>& areas, bool sure = true) {
   std::string top = folder;
   const bool whole = below.text.empty();
   if (!whole && !below.pattern) top = realm::join_path(folder, below.text);
@@ -148,12 +149,31 @@ Result<void> add_contained(Session& session, const std::string& folder, const sh
   for (const std::string& each : inside) {
     const auto path = below_root(folder, each);
     if (!path || path->empty() || (!whole && !shell::is_below(*path, below))) continue;
-    LK_ASSIGN(Place* const other, session.place_at(each));
-    if (other == nullptr || other->worktree() != each) continue;
-    add_area(areas, other, {});
-    std::ranges::find(areas, other, &Area::place)->removed = true;
+    const auto other = session.place_at(each);
+    if (!other && sure) return fail(other.error());
+    if (!other || *other == nullptr || (*other)->worktree() != each) continue;
+    add_area(areas, *other, {});
+    std::ranges::find(areas, *other, &Area::place)->removed = true;
   }
   return {};
+}
+
+// A path of a command of git, from the worktree's top. `here`: the folder, from there. Nullopt: it
+// is not in the worktree.
+Result<std::optional<shell::Path>> inside_worktree(const Place& place, const std::string& here,
+                                                   const shell::Path& path) {
+  std::string text = path.from_top ? path.text : here + "/" + path.text;
+  if (path.text.starts_with('/')) {
+    LK_ASSIGN(const Parted parts, parted(path.text, path.pattern));
+    const auto inside = below_root(place.worktree(), parts.folder);
+    if (!inside) return std::nullopt;
+    text = *inside + "/" + parts.rest;
+  }
+  const auto clean = clean_path(text);
+  if (!clean) return std::nullopt;
+  shell::Path inside{*clean, path.pattern, path.by_shell};
+  if (inside.by_shell) inside.by_shell = finds_names(place.worktree(), *clean);
+  return inside;
 }
 
 // Of a command of git, which never looks behind symlinks.
@@ -167,26 +187,24 @@ Result<std::vector<Area>> git_areas(Session& session, const Danger& danger) {
   if (!here || !danger.folder.known || danger.scope == Scope::kWorktree) {
     if (danger.repositories) LK_CHECK(add_contained(session, place->worktree(), {}, areas));
     add_area(areas, place, {});
-    return areas;
   }
+  const bool known = here && danger.folder.known;
+  if (!known) return areas;
   if (danger.scope == Scope::kFolder) {
     add_area(areas, place, {*here});
     if (danger.repositories) LK_CHECK(add_contained(session, folder, {}, areas));
   }
   for (const shell::Path& path : danger.paths) {
-    std::string text = *here + "/" + path.text;
-    if (path.text.starts_with('/')) {
-      LK_ASSIGN(const Parted parts, parted(path.text, path.pattern));
-      const auto inside = below_root(place->worktree(), parts.folder);
-      if (!inside) continue;
-      text = *inside + "/" + parts.rest;
-    }
-    const auto clean = clean_path(text);
-    if (!clean) continue;
-    shell::Path inside{*clean, path.pattern, path.by_shell};
-    if (inside.by_shell) inside.by_shell = finds_names(place->worktree(), *clean);
-    if (danger.repositories) LK_CHECK(add_contained(session, place->worktree(), inside, areas));
-    add_area(areas, place, std::move(inside));
+    if (danger.scope == Scope::kWorktree) break;
+    LK_ASSIGN(auto inside, inside_worktree(*place, *here, path));
+    if (!inside) continue;
+    if (danger.repositories) LK_CHECK(add_contained(session, place->worktree(), *inside, areas));
+    add_area(areas, place, std::move(*inside));
+  }
+  const auto area = std::ranges::find(areas, place, &Area::place);
+  for (const shell::Path& path : danger.excluded) {
+    LK_ASSIGN(auto inside, inside_worktree(*place, *here, path));
+    if (inside && area != areas.end()) area->excluded.push_back(std::move(*inside));
   }
   return areas;
 }
@@ -204,7 +222,7 @@ Result<std::vector<Area>> rm_areas(Session& session, const Danger& danger) {
     const std::string whole =
         parts.rest.empty() ? parts.folder : realm::join_path(parts.folder, parts.rest);
     shell::Path below{parts.rest, path.pattern, path.by_shell};
-    LK_CHECK(add_contained(session, parts.folder, below, areas));
+    LK_CHECK(add_contained(session, parts.folder, below, areas, path.by_shell || !path.pattern));
     const auto home_below =
         home == nullptr ? std::nullopt : below_root(parts.folder, home->worktree());
     const bool takes_home =
@@ -251,8 +269,8 @@ Result<std::vector<Area>> worktree_areas(Session& session, const Danger& danger)
 }  // namespace
 
 bool Area::contains(std::string_view path) const {
-  return all || std::ranges::any_of(
-                    paths, [&](const shell::Path& each) { return shell::is_below(path, each); });
+  const auto is_in = [&](const shell::Path& each) { return shell::is_below(path, each); };
+  return (all || std::ranges::any_of(paths, is_in)) && std::ranges::none_of(excluded, is_in);
 }
 
 std::optional<std::string> clean_path(std::string_view path) {

@@ -44,7 +44,8 @@ void tell_writer(Session& session, Place& place, const core::Trace& trace, bool 
   send.to = trace.owner;
   send.type = "alert";
   send.text = trace.change.path + (blamed ? " was changed by a command of mine after you had "
-                                            "written it. Read it again before you go on"
+                                            "written it. Read it again before you go on. To see "
+                                            "what you had written: lockkeeper recover"
                                           : " was changed after you had written it, while I was "
                                             "working; nobody knows by whom. Read it again");
   static_cast<void>(service::Messages(place.site(), session.owner()).send(send));

@@ -1,7 +1,5 @@
 #include "enforce/hook/git_work.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 
 #include "base/parse.h"
@@ -9,6 +7,7 @@
 #include "git/ref_log.h"
 #include "git/state.h"
 #include "realm/disk_path.h"
+#include "service/makers.h"
 
 namespace lockkeeper::enforce::hook {
 namespace {
@@ -16,50 +15,36 @@ namespace {
 using shell::Danger;
 using shell::Kind;
 
-constexpr std::size_t kNotedMax = 20;     // of one command
-constexpr std::size_t kLostMax = 1000;    // commits of one branch
-constexpr std::int64_t kFileTimeMs = 10;  // by which a file's time may lag behind the clock
-constexpr std::string_view kCommitted = "committed";
-constexpr std::string_view kStashed = "stashed";
-
-// By id, who made it.
-Result<std::map<std::string, core::Owner>> makers(Place& place, std::int64_t now_wall_ms) {
-  service::LogCommand command;
-  command.since_wall_ms = now_wall_ms - core::kTraceKeptMs;
-  LK_ASSIGN(const std::vector<core::Event> events, place.locks().log(command));
-  std::map<std::string, core::Owner> made;
-  for (const core::Event& event : events) {
-    const bool ours = event.what == kCommitted || event.what == kStashed;
-    // The first who was seen with it.
-    if (ours && !event.resources.empty()) made.try_emplace(event.resources.front(), event.owner);
-  }
-  return made;
-}
+constexpr std::size_t kNotedMax = 20;   // of one command
+constexpr std::size_t kLostMax = 1000;  // commits of one branch
 
 struct Entry {
   std::string_view what;
   std::string commit;
 };
 
-// Logs have seconds; the file of a new commit tells more. One in a pack is not new.
-bool is_older(const std::string& objects, const std::string& commit, std::int64_t than_ms) {
-  struct stat info{};
-  if (commit.size() < 3) return false;
-  const std::string file = objects + "/" + commit.substr(0, 2) + "/" + commit.substr(2);
-  if (::stat(file.c_str(), &info) != 0) return false;
-  const std::int64_t made_ms =
-      std::int64_t{info.st_mtim.tv_sec} * 1000 + info.st_mtim.tv_nsec / 1'000'000;
-  return made_ms + kFileTimeMs < than_ms;
+// Nobody can tell: then somebody is.
+bool is_another_busy(Place& place, const std::string& worktree) {
+  const auto seen = place.locks().look(worktree);
+  return !seen || !seen->busy.empty();
+}
+
+// What the log of HEAD says of a command that makes a commit.
+bool makes_commit(const std::string& words) {
+  constexpr std::string_view kMakers[] = {"commit", "cherry-pick", "revert"};
+  const bool merges = words.starts_with("merge") || words.starts_with("pull");
+  return (merges && words.contains("Merge made by")) ||
+         std::ranges::any_of(kMakers,
+                             [&](std::string_view word) { return words.starts_with(word); });
 }
 
 void add_entries(const std::string& log, const std::string& objects, std::int64_t since_ms,
                  std::string_view what, std::vector<Entry>& to) {
   std::size_t added = 0;
   for (git::LogEntry& entry : git::newest_log_entries(log)) {
-    const bool makes = what == kStashed || entry.words.starts_with("commit") ||
-                       entry.words.starts_with("cherry-pick") || entry.words.starts_with("revert");
+    const bool makes = what == service::kMadeStash || makes_commit(entry.words);
     if (!makes || entry.at_s < since_ms / 1000) continue;
-    if (is_older(objects, entry.commit, since_ms) || ++added > kNotedMax) continue;
+    if (git::is_older(objects, entry.commit, since_ms) || ++added > kNotedMax) continue;
     to.push_back({what, std::move(entry.commit)});
   }
 }
@@ -67,22 +52,37 @@ void add_entries(const std::string& log, const std::string& objects, std::int64_
 // What the command is about: by id, how it is called.
 using Doomed = std::vector<std::pair<std::string, std::string>>;
 
-Doomed doomed_stashes(Place& place, const Danger& danger) {
+// All that there are, newest first.
+Doomed all_stashes(Place& place) {
   std::vector<git::LogEntry> entries =
       git::newest_log_entries(git::stash_log(place.realm().common_dir));
   std::ranges::reverse(entries);
-  std::vector<std::size_t> numbers;
+  Doomed all;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    all.emplace_back(std::move(entries[i].commit), "stash@{" + std::to_string(i) + "}");
+  }
+  return all;
+}
+
+Doomed doomed_stashes(Place& place, const Danger& danger) {
+  Doomed all = all_stashes(place);
+  if (danger.whole) return all;
+  Doomed doomed;
   for (const std::string& name : danger.names) {
     const std::size_t begin = name.starts_with("stash@{") ? 7 : 0;
     const std::string digits = name.substr(begin, name.find('}', begin) - begin);
-    numbers.push_back(number_in<std::size_t>(digits).value_or(0));
+    const auto number = number_in<std::size_t>(digits);
+    const auto by_commit = std::ranges::find_if(
+        all, [&](const auto& one) { return name.size() >= 4 && one.first.starts_with(name); });
+    // A name that says nothing may well be the newest.
+    const bool counted = !number || *number < all.size();
+    if (by_commit != all.end()) {
+      doomed.push_back(*by_commit);
+    } else if (counted && !all.empty()) {
+      doomed.push_back(all[number.value_or(0)]);
+    }
   }
-  if (numbers.empty()) numbers.push_back(0);
-  Doomed doomed;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    const bool meant = danger.whole || std::ranges::find(numbers, i) != numbers.end();
-    if (meant) doomed.emplace_back(entries[i].commit, "stash@{" + std::to_string(i) + "}");
-  }
+  if (danger.names.empty() && !all.empty()) doomed.push_back(all.front());
   return doomed;
 }
 
@@ -137,13 +137,37 @@ Result<Doomed> doomed_commits(const git::Reader& git, const Danger& danger) {
   return doomed;
 }
 
+// Who else is at work in a worktree that has one of the branches?
+Result<std::vector<Affected>> affected_by_push(Others& others, const Danger& danger) {
+  std::vector<Affected> affected;
+  const git::Reader* const git = others.reader();
+  if (git == nullptr) return affected;
+  const std::string& here = others.place().worktree();
+  LK_ASSIGN(const auto trees, git::worktrees(*git));
+  for (const git::Worktree& tree : trees) {
+    constexpr std::string_view kHeads = "refs/heads/";
+    if (!tree.branch.starts_with(kHeads)) continue;
+    const std::string name = tree.branch.substr(kHeads.size());
+    const bool named = std::ranges::find(danger.names, name) != danger.names.end();
+    const bool own = (danger.names.empty() || danger.names.front() == "HEAD") && tree.path == here;
+    if (!named && !own && !danger.whole) continue;
+    LK_ASSIGN(const service::LookReply seen, others.place().locks().look(tree.path));
+    std::vector<core::Owner> working = seen.busy;
+    for (const core::Lease& edit : seen.edits) working.push_back(edit.owner);
+    for (const core::Owner& owner : working) {
+      const Affected one{"branch " + name, owner};
+      const bool known = std::ranges::find(affected, one) != affected.end();
+      if (!known && !others.is_mine(owner)) affected.push_back(one);
+    }
+  }
+  return affected;
+}
+
 }  // namespace
 
 void note_git_work(Session& session, Place& place, core::ReportRequest& report) {
   const auto own = place.locks().own_calls();
-  const auto seen = place.locks().look(place.worktree());
-  const auto folder = git::own_git_folder(place.worktree());
-  if (!own || !seen || !folder || own->empty() || !seen->busy.empty()) return;
+  if (!own || own->empty() || is_another_busy(place, place.worktree())) return;
   const Now now = session.now();
   std::int64_t begun_mono_ms = now.mono_ms;
   for (const core::RunningCall& call : *own) {
@@ -153,11 +177,21 @@ void note_git_work(Session& session, Place& place, core::ReportRequest& report) 
   std::vector<Entry> entries;
   const std::string& common = place.realm().common_dir;
   const std::string objects = realm::join_path(common, "objects");
-  add_entries(realm::join_path(*folder, "logs/HEAD"), objects, since_ms, kCommitted, entries);
-  add_entries(git::stash_log(common), objects, since_ms, kStashed, entries);
+  // A command may go to another worktree, and all of them have one stash.
+  bool alone = true;
+  for (const git::HeadFolder& each : git::head_folders(common)) {
+    const bool others = is_another_busy(place, each.worktree);
+    alone = alone && !others;
+    if (others) continue;
+    add_entries(realm::join_path(each.own_git_folder, "logs/HEAD"), objects, since_ms,
+                service::kMadeCommit, entries);
+  }
+  if (alone) {
+    add_entries(git::stash_log(common), objects, since_ms, service::kMadeStash, entries);
+  }
   if (entries.empty()) return;
   // Somebody else's of the same second is noted already.
-  const auto made = makers(place, now.wall_ms);
+  const auto made = service::makers(place.locks(), now.wall_ms);
   for (Entry& entry : entries) {
     if (made && made->contains(entry.commit)) continue;
     report.notes.push_back({std::string(entry.what), {std::move(entry.commit)}, {}, "command"});
@@ -165,18 +199,45 @@ void note_git_work(Session& session, Place& place, core::ReportRequest& report) 
 }
 
 bool is_about_history(Kind kind) {
-  return kind == Kind::kAmend || kind == Kind::kDropStash || kind == Kind::kDeleteBranch;
+  return kind == Kind::kAmend || kind == Kind::kDeleteBranch || kind == Kind::kPushOver ||
+         is_about_stashes(kind);
+}
+
+bool is_about_stashes(Kind kind) {
+  return kind == Kind::kDropStash || kind == Kind::kTakeStash;
+}
+
+bool stashes_anything(Others& others, const Danger& danger, const Area& area) {
+  const git::Reader* const git = others.reader();
+  const auto changed =
+      git == nullptr ? Result<std::vector<git::ChangedPath>>() : git::all_changed_paths(*git);
+  return changed && std::ranges::any_of(*changed, [&](const git::ChangedPath& one) {
+           return area.contains(one.path) && (danger.untracked || !one.untracked());
+         });
+}
+
+std::vector<std::string> own_stashes(Others& others) {
+  Place& place = others.place();
+  std::vector<std::string> own;
+  const auto made = service::makers(place.locks(), place.site().now().wall_ms);
+  if (!made) return own;
+  for (const auto& [id, name] : all_stashes(place)) {
+    const auto maker = made->find(id);
+    if (maker != made->end() && others.is_mine(maker->second)) own.push_back(name);
+  }
+  return own;
 }
 
 Result<std::vector<Affected>> affected_history(Others& others, const Danger& danger) {
+  if (danger.kind == Kind::kPushOver) return affected_by_push(others, danger);
   std::vector<Affected> affected;
   Place& place = others.place();
-  LK_ASSIGN(const auto made, makers(place, place.site().now().wall_ms));
+  LK_ASSIGN(const auto made, service::makers(place.locks(), place.site().now().wall_ms));
   const bool others_made =
       std::ranges::any_of(made, [&](const auto& entry) { return !others.is_mine(entry.second); });
   if (!others_made) return affected;
   Doomed doomed;
-  if (danger.kind == Kind::kDropStash) {
+  if (is_about_stashes(danger.kind)) {
     doomed = doomed_stashes(place, danger);
   } else if (const git::Reader* const git = others.reader()) {
     LK_ASSIGN(doomed, doomed_commits(*git, danger));

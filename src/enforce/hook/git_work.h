@@ -12,7 +12,12 @@ void note_git_work(Session& session, Place& place, core::ReportRequest& report);
 
 // Commands that touch commits or stashes, not files.
 bool is_about_history(shell::Kind kind);
+bool is_about_stashes(shell::Kind kind);
 // Those of others that the command would replace or delete.
 Result<std::vector<Affected>> affected_history(Others& others, const shell::Danger& danger);
+// The stashes that the asker is known to have made: "stash@{1}".
+std::vector<std::string> own_stashes(Others& others);
+// Has a `git stash` of these files anything to put away? Nobody can tell: it has not.
+bool stashes_anything(Others& others, const shell::Danger& danger, const Area& area);
 
 }  // namespace lockkeeper::enforce::hook

@@ -47,7 +47,7 @@ class Judge {
   Result<void> consider(const Danger& danger);
   Result<void> consider_in(const Danger& danger, const Area& area);
   Result<Others*> others_in(Place& place);
-  Danger without_single_files(Danger danger) const;
+  Danger without_single_files(Danger danger);
   Result<Danger> as_file_or_branch(Danger danger);
   Result<bool> is_known_file(const Danger& as_file);
   static bool is_on_it(Others& others, const Danger& danger);
@@ -88,11 +88,15 @@ bool Judge::is_folder(const shell::Folder& folder, const std::string& path, bool
 }
 
 // Whoever adds or commits a file by its name means that file.
-Danger Judge::without_single_files(Danger danger) const {
+Danger Judge::without_single_files(Danger danger) {
   const bool takes = danger.kind == Kind::kStage || danger.kind == Kind::kCommitAll;
   if (!takes || !danger.folder.known) return danger;
+  const auto place =
+      session_.place_at(shell::folder_below({session_.folder()}, danger.folder.path).path);
+  const bool known = place && *place != nullptr;
+  const shell::Folder top{known ? (*place)->worktree() : std::string(), known};
   std::erase_if(danger.paths, [&](const shell::Path& path) {
-    return !path.pattern && !is_folder(danger.folder, path.text, false);
+    return !path.pattern && !is_folder(path.from_top ? top : danger.folder, path.text, false);
   });
   return danger;
 }
@@ -120,16 +124,24 @@ Result<Danger> Judge::as_file_or_branch(Danger danger) {
   Danger file = danger;
   file.kind = Kind::kDiscard;
   file.scope = Danger::Scope::kPaths;
+  file.switches = false;
   file.paths = {{danger.maybe_file}};
   if (is_folder(danger.folder, danger.maybe_file, true)) return file;
   LK_ASSIGN(const bool known, is_known_file(file));
   return known ? file : danger;
 }
 
-// `git checkout main` on main changes nothing.
+// `git checkout main` on main changes nothing. `git checkout -b new main` there changes no file.
 bool Judge::is_on_it(Others& others, const Danger& danger) {
   const git::Reader* const git = others.reader();
-  if (danger.kind != Kind::kMoveHead || danger.names.empty() || git == nullptr) return false;
+  const bool about_head = danger.kind == Kind::kMoveHead || danger.kind == Kind::kNewBranch;
+  if (!about_head || danger.names.empty() || git == nullptr) return false;
+  if (danger.creates) {
+    const auto here = git->try_to_ask({"rev-parse", "--verify", "--quiet", "HEAD^{commit}"});
+    const auto there = git->try_to_ask({"rev-parse", "--verify", "--quiet", "--end-of-options",
+                                        danger.names.front() + "^{commit}"});
+    return here && there && here->status == 0 && here->text == there->text;
+  }
   const auto head = git->try_to_ask({"symbolic-ref", "--quiet", "HEAD"});
   return head && head->status == 0 && head->text == "refs/heads/" + danger.names.front() + "\n";
 }
@@ -193,7 +205,9 @@ void Judge::keep(const Danger& danger, Others& others, const Area& area,
     one.affected.push_back(std::move(each));
   }
   if (one.affected.empty()) return;
-  one.own = others.own_files(danger, area);
+  // Nothing is lost by it.
+  if (danger.keeps_stash && one.policy != HookPolicy::kOff) one.policy = HookPolicy::kWarn;
+  one.own = is_about_stashes(danger.kind) ? own_stashes(others) : others.own_files(danger, area);
   cases_.push_back(std::move(one));
 }
 
@@ -207,12 +221,15 @@ Result<void> Judge::consider_in(const Danger& danger, const Area& area) {
     affected = others->affected(danger, area);
   }
   if (affected.empty()) return {};
-  if (danger.kind == Kind::kNewBranch) {
+  if (danger.after_stash && stashes_anything(*others, danger, area)) return {};
+  const bool stays = is_on_it(*others, danger);
+  const bool renames = danger.kind == Kind::kNewBranch && !danger.names.empty();
+  if (renames && !stays) return {};
+  if (danger.kind == Kind::kNewBranch || (danger.creates && stays)) {
     under_new_branch_ = std::move(affected);
     return {};
   }
-  if (danger.if_configured && !is_autostash_on(*others)) return {};
-  if (is_on_it(*others, danger)) return {};
+  if (stays || (danger.if_configured && !is_autostash_on(*others))) return {};
   keep(danger, *others, area, std::move(affected));
   return {};
 }
@@ -279,7 +296,9 @@ Answer Judge::verdict(bool unknown, const std::string& unclear) {
   }
   if (refuses) return {Verdict::kRefuse, lines.text() + "\n" + std::string(kCommandNotRun)};
   if (asks) return {Verdict::kAsk, lines.text()};
-  if (!cases_.empty()) lines.add(std::string(kCommandWarned));
+  const bool by_policy =
+      std::ranges::any_of(cases_, [](const Case& one) { return !one.danger->keeps_stash; });
+  if (!cases_.empty()) lines.add(std::string(by_policy ? kCommandWarned : kStashTaken));
   if (!under_new_branch_.empty()) {
     lines.add(new_branch_words(under_new_branch_, session_.owner()));
   }

@@ -35,9 +35,9 @@ TEST_F(Commands, EachAccidentIsRefusedAndNamesWhoseAndWhatToRunInstead) {
       {"git checkout HEAD -- src", "git restore --"},
       {"git checkout -f", "git restore --"},
       {"git checkout main2", "git worktree add"},
-      {"git checkout -b x main2", "git worktree add"},
+      {"git checkout -b x HEAD~1", "git worktree add"},
       {"git switch main2", "git worktree add"},
-      {"git switch --discard-changes main2", "git restore --"},
+      {"git switch --discard-changes main2", "git worktree add"},
       {"git restore .", "git restore -- mine.c"},
       {"git restore a.c", "git restore --"},
       {"git clean -f", "git clean -f --"},
@@ -54,7 +54,10 @@ TEST_F(Commands, EachAccidentIsRefusedAndNamesWhoseAndWhatToRunInstead) {
       {"git merge --autostash main2", "--no-autostash"},
       {"rm -rf src", "rm --"},
       {"rm -r *", "rm -- mine.c"},
-      {"git rm -rf src", "rm --"},
+      {"git rm -rf src", "git rm -f --"},
+      {"git rm -f a.c", "git rm -f --"},
+      {"git rm -f '*.c'", "git rm -f -- mine.c"},
+      {"git bisect good", "git worktree add"},
       {"cd src && git checkout -- .", "git restore --"},
       {"git -C src add .", "git add --"},
       {"cd \"$(git rev-parse --show-toplevel)\" && git stash", "git stash push --"},
@@ -109,6 +112,69 @@ TEST_F(Commands, WhatTouchesNothingOfOthersPassesWithoutAWord) {
     EXPECT_EQ(said.out + said.err, "") << harmless;
   }
   EXPECT_THAT(events("refused"), IsEmpty());
+}
+
+TEST_F(Commands, WhatGitLeavesAlonePasses) {
+  leave_work();
+  wrote("s2", "mine.c", "changed by s2");
+  const std::string theirs = " ':(exclude)a.c' ':!src' ':^new.c'";
+  const std::string kPasses[] = {
+      "git add -A -- ." + theirs,
+      "git add -A --" + theirs,
+      "git add :/mine.c",
+      "git stash push --" + theirs,
+      "cd src && git add -A -- :/ ':(top,exclude)a.c' ':!s.c' ':!/new.c'",
+      "git clean -fd -e new.c",
+      "git clean -fd --exclude='*.c'",
+  };
+  for (const std::string& passes : kPasses) {
+    EXPECT_EQ(refused(passes), "") << passes;
+  }
+  EXPECT_THAT(refused("git add -A -- . ':!a.c'"),
+              AllOf(HasSubstr("src/s.c"), Not(HasSubstr("a.c,"))));
+  EXPECT_NE(refused("git add -A -- . ':!a.c' \":!$X\""), "");
+  EXPECT_NE(refused("cd src && git add -A -- :/ ':!a.c' ':!s.c' ':!/new.c'"), "")
+      << "that is src/a.c";
+  EXPECT_NE(refused("git add :/src"), "");
+  EXPECT_NE(refused("git clean -fd -e other.c"), "");
+}
+
+TEST_F(Commands, OnlyFoldersThatALoopNamesAreRemoved) {
+  leave_work();
+  EXPECT_EQ(refused("for d in dist build; do rm -rf \"./$d\"; done"), "");
+  EXPECT_NE(refused("for d in dist src; do rm -rf \"./$d\"; done"), "");
+}
+
+TEST_F(Commands, ARepositoryThatCannotBeReadAndMayBeMeantIsNoReason) {
+  leave_work();
+  const std::string outside = site_.files.at("outside");
+  std::filesystem::create_directories(outside + "/broken/.git");
+  EXPECT_EQ(refused("rm -rf \"" + outside + "/$X\""), "");
+}
+
+TEST_F(Commands, ABranchThatBeginsAtHeadMovesNothing) {
+  leave_work();
+  EXPECT_EQ(refused("git checkout -b fix/x main"), "");
+  EXPECT_EQ(refused("git switch -c fix/x main2"), "") << "it is the same commit";
+  EXPECT_THAT(told(command("s2", "git checkout -b fix/x main")), HasSubstr("session s1"));
+  for (const char* const way : {"git checkout --detach", "git switch --detach", "git branch -m new",
+                                "git branch -m main new"}) {
+    EXPECT_THAT(told(command("s2", way)), HasSubstr("session s1")) << way;
+  }
+  EXPECT_EQ(told(command("s2", "git branch -m main2 new")), "");
+  git("branch -f main2 HEAD~1");
+  EXPECT_NE(refused("git checkout -b fix/x main2"), "");
+}
+
+TEST_F(Commands, AllOfOnesOwnFilesAreNamed) {
+  leave_work();
+  for (int i = 0; i < 20; ++i) wrote("s2", "own" + std::to_string(i) + ".c", "x");
+  EXPECT_THAT(refused("git add -A"),
+              AllOf(HasSubstr("git add -- own0.c own1.c"), HasSubstr("own19.c"),
+                    Not(HasSubstr("…")), Not(HasSubstr("#"))));
+  const std::string folder(200, 'd');
+  for (int i = 0; i < 12; ++i) wrote("s2", folder + "/" + std::to_string(i) + ".c", "x");
+  EXPECT_THAT(refused("git add -A"), HasSubstr(".c # and then the other "));
 }
 
 TEST_F(Commands, TheCommandToRunInsteadWorksWhereverTheAgentIs) {
@@ -359,88 +425,6 @@ TEST_F(Commands, ANewBranchPassesAndSaysUnderWhomItMovesHead) {
   EXPECT_THAT(told(command("s2", "git checkout -b x")),
               AllOf(HasSubstr("session s1"), HasSubstr("git worktree add")));
   EXPECT_EQ(refused("git switch -c x"), "");
-}
-
-TEST_F(Commands, TheLastCommitOfAnotherIsNotAmended) {
-  wrote("s1", "a.c", "changed by s1");
-  ran("s1", "commit -m work a.c");
-  over("s1");
-  EXPECT_THAT(refused("git commit --amend --no-edit"),
-              AllOf(HasSubstr("session s1"), HasSubstr("would replace a commit")));
-  EXPECT_EQ(refused("git commit --amend --no-edit", "s1"), "");
-  git("commit --allow-empty -m person");
-  EXPECT_EQ(refused("git commit --amend --no-edit"), "") << "nobody knows whose it is";
-}
-
-TEST_F(Commands, ACommitOfTheSameSecondIsNotTheCallers) {
-  const auto age_objects = [&] {
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(at(".git/objects"))) {
-      const auto time = entry.last_write_time() - std::chrono::milliseconds(100);
-      std::filesystem::last_write_time(entry.path(), time);
-    }
-  };
-  age_objects();
-  wrote("s1", "a.c", "changed by s1");
-  ran("s1", "commit -m work a.c");
-  over("s1");
-  EXPECT_EQ(events("committed").size(), 1U) << "those before are not its own";
-  ran("s2", "status");
-  EXPECT_EQ(events("committed").size(), 1U) << "that was another's";
-  git("commit --allow-empty -m person");
-  age_objects();
-  ran("s2", "status");
-  EXPECT_EQ(events("committed").size(), 1U);
-}
-
-TEST_F(Commands, AnUnmergedBranchOfAnotherIsNotDeleted) {
-  git("checkout -b theirs");
-  wrote("s1", "a.c", "changed by s1");
-  ran("s1", "commit -m work a.c");
-  over("s1");
-  git("checkout main");
-  EXPECT_THAT(refused("git branch -D theirs"),
-              AllOf(HasSubstr("session s1"), HasSubstr("branch theirs")));
-  EXPECT_EQ(refused("git branch -D theirs", "s1"), "");
-  EXPECT_EQ(refused("git branch -D main2"), "");
-  git("merge theirs");
-  EXPECT_EQ(refused("git branch -D theirs"), "");
-}
-
-TEST_F(Commands, ABranchWithACommitOfAnotherIsNotLostInAnyWay) {
-  git("checkout -b theirs");
-  wrote("s1", "a.c", "changed by s1");
-  ran("s1", "commit -m work a.c");
-  over("s1");
-  git("commit --allow-empty -m on-top");
-  git("checkout main");
-  for (const char* const way :
-       {"git branch -D theirs", "git branch -D @{-1}", "git branch -D \"$b\"",
-        "git branch --list 't*' | xargs git branch -D", "git branch -f theirs main",
-        "git checkout -B theirs", "git switch -C theirs main2", "git branch -M main2 theirs"}) {
-    EXPECT_THAT(refused(way), AllOf(HasSubstr("session s1"), HasSubstr("branch theirs"))) << way;
-    EXPECT_EQ(refused(way, "s1"), "") << way;
-  }
-  EXPECT_EQ(refused("git branch -f theirs theirs"), "");
-  EXPECT_EQ(told(command("s1", "git branch -D \"$b\"")), "") << "none of them is another's";
-  EXPECT_EQ(refused("git checkout -B other"), "");
-  git("branch copy theirs");
-  EXPECT_EQ(refused("git branch -D theirs"), "") << "another branch has it";
-  EXPECT_THAT(refused("git branch -D theirs copy"), HasSubstr("branch theirs"));
-}
-
-TEST_F(Commands, TheStashOfAnotherIsNotDropped) {
-  wrote("s1", "a.c", "changed by s1");
-  ran("s1", "stash push -- a.c");
-  over("s1");
-  EXPECT_THAT(refused("git stash drop"), AllOf(HasSubstr("session s1"), HasSubstr("stash@{0}")));
-  EXPECT_THAT(refused("git stash clear"), HasSubstr("stash@{0}"));
-  EXPECT_EQ(refused("git stash drop", "s1"), "");
-  EXPECT_EQ(refused("git stash pop"), "");
-  wrote("s2", "mine.c", "changed by s2");
-  ran("s2", "stash push -- mine.c");
-  EXPECT_EQ(refused("git stash drop"), "") << "the newest is its own";
-  EXPECT_THAT(refused("git stash drop stash@{1}"), HasSubstr("stash@{1}"));
-  EXPECT_THAT(refused("git stash clear"), Not(HasSubstr("stash@{0}")));
 }
 
 TEST_F(Commands, WhatCannotBeToldIsSaidAndPasses) {

@@ -13,51 +13,63 @@ using shell::Kind;
 
 constexpr std::size_t kOwnersTold = 3;
 constexpr std::size_t kAffectedTold = 5;  // of each owner
-constexpr std::size_t kOwnTold = 8;
+constexpr std::size_t kOwnBytesTold = 2'000;
 
 std::string would_do(const Danger& danger) {
   switch (danger.kind) {
     case Kind::kStash:
-      return "would put away what is not committed yet";
+      return "would put away uncommitted work";
     case Kind::kDropStash:
       return "would delete a stash";
+    case Kind::kTakeStash:
+      return danger.keeps_stash ? "brings into this worktree the stash"
+                                : "would bring into this worktree, and delete, a stash";
     case Kind::kDiscard:
-      return "would discard what is not committed yet";
+      return "would discard uncommitted work";
     case Kind::kMoveHead:
     case Kind::kNewBranch:
-      return "would move HEAD, and change files, under work that is not committed yet";
+      return "would move HEAD, and change files, under uncommitted work";
     case Kind::kClean:
-      return "would delete files that git does not know yet";
+      return "would delete new files";
     case Kind::kStage:
-      return "would add to the index what is not finished";
+      return "would add to the index unfinished work";
     case Kind::kCommitAll:
-      return "would commit what is not finished";
+      return "would commit unfinished work";
     case Kind::kAmend:
       return "would replace a commit";
     case Kind::kAutostash:
-      return "would put away, and bring back, what is not committed yet";
+      return "would put away, and bring back, uncommitted work";
     case Kind::kRemoveWorktree:
-      return "would delete a worktree with work that is not committed yet";
+      return "would delete a worktree with uncommitted work";
     case Kind::kDeleteBranch:
-      return "would leave commits without a branch";
+      return "would delete or move the only branch that has commits";
+    case Kind::kPushOver:
+      return "would delete or replace a branch on the remote under the work";
     case Kind::kRemove:
-      return "would delete what is not committed yet, or is being edited";
+      return "would delete unfinished work";
   }
   return {};
 }
 
-// The words that name only the asker's files; "FILE…" if it has none that are known.
+// The words that name only the asker's files, as many as one can read; "FILE…" if it has none that
+// are known.
 std::string own_words(const std::vector<std::string>& own, const std::string& before) {
-  if (own.empty() || own.size() > kOwnTold) return "FILE…";
-  std::vector<std::string> quoted;
-  for (const std::string& path : own) quoted.push_back(shell_quote(before + path));
-  return join(quoted, " ");
+  if (own.empty()) return "FILE…";
+  std::string text;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const std::string word = shell_quote(before + own[i]);
+    if (i > 0 && text.size() + word.size() > kOwnBytesTold) {
+      return text + " # and then the other " + std::to_string(own.size() - i);
+    }
+    text += (i > 0 ? " " : "") + word;
+  }
+  return text;
 }
 
 // "git stash push -- a.c", from wherever the asker is. Git takes wildcards and a ':' in front for
 // more than a name.
 std::string git_words(std::string_view verb, const OwnFiles& own) {
-  const bool known = !own.paths.empty() && own.paths.size() <= kOwnTold;
+  const bool known = !own.paths.empty();
   const bool wild =
       known && std::ranges::any_of(own.paths, [](const std::string& path) {
         return path.starts_with(':') || path.find_first_of("*?[\\") != std::string::npos;
@@ -67,14 +79,31 @@ std::string git_words(std::string_view verb, const OwnFiles& own) {
          own_words(own.paths, "");
 }
 
+constexpr std::string_view kOtherBranch =
+    "To work on another branch, take a worktree of your own: git worktree add ../NAME BRANCH";
+
+// As `message send` reads it.
+std::string receiver_text(const core::Owner& owner) {
+  return owner.session.empty() ? owner.agent : owner.agent + "@" + owner.session;
+}
+
+std::string stash_words(const Danger& danger, const OwnFiles& own) {
+  if (danger.keeps_stash) return "Its changes stay the other agent's: do not commit them";
+  if (own.paths.empty() || danger.whole) return "To see all of them: git stash list";
+  const std::string verb = danger.kind == Kind::kDropStash ? "drop " : "pop ";
+  return "Your own newest one: git stash " + verb + own.paths.front();
+}
+
 // Without a word that may be an option to somebody else.
-std::string instead(const Danger& danger, const OwnFiles& own) {
+std::string instead(const Danger& danger, const std::vector<Affected>& affected,
+                    const OwnFiles& own) {
   switch (danger.kind) {
     case Kind::kStash:
       return "To put away only your own changes: " +
              git_words(danger.untracked ? "stash push -u" : "stash push", own);
     case Kind::kDiscard:
-      return "To discard only your own changes: " + git_words("restore", own);
+      return danger.switches ? std::string(kOtherBranch)
+                             : "To discard only your own changes: " + git_words("restore", own);
     case Kind::kClean:
       return "Delete only your own files: " + git_words("clean -f", own);
     case Kind::kStage:
@@ -82,22 +111,26 @@ std::string instead(const Danger& danger, const OwnFiles& own) {
     case Kind::kCommitAll:
       return "To commit only your own files: " + git_words("commit -m MESSAGE", own);
     case Kind::kRemove:
+      if (!danger.ignored) return "Delete only your own files: " + git_words("rm -f", own);
       return "Delete only your own files: rm -- " +
              own_words(own.paths, own.top.empty() ? "" : own.top + "/");
     case Kind::kMoveHead:
     case Kind::kNewBranch:
-      return "To work on another branch, take a worktree of your own: git worktree add ../NAME "
-             "BRANCH";
+      return std::string(kOtherBranch);
     case Kind::kAmend:
       return "Make a new commit instead: git commit";
     case Kind::kAutostash:
       return "Repeat it with --no-autostash, or in a worktree of your own: git worktree add "
              "../NAME BRANCH";
     case Kind::kDropStash:
-      return "To see all of them: git stash list";
+    case Kind::kTakeStash:
+      return stash_words(danger, own);
     case Kind::kRemoveWorktree:
     case Kind::kDeleteBranch:
-      return "Ask the other agent first: lockkeeper message send";
+    case Kind::kPushOver:
+      return "Ask the other agent first: lockkeeper message send " +
+             shell_quote(receiver_text(affected.front().owner)) + " --type question " +
+             shell_quote("may I run this: " + danger.typed);
   }
   return {};
 }
@@ -137,11 +170,12 @@ std::string danger_words(const Danger& danger, const std::vector<Affected>& affe
                          const OwnFiles& own, const core::Owner& asker) {
   const bool left = std::ranges::all_of(affected, &Affected::left);
   return "lockkeeper: " + quote(danger.typed, shell::kTypedBytesMax) + " " + would_do(danger) +
-         " " + whose(affected, asker) + ". " + instead(danger, own) + (left ? take_over() : "");
+         " " + whose(affected, asker) + ". " + instead(danger, affected, own) +
+         (left ? take_over() : "");
 }
 
 std::string new_branch_words(const std::vector<Affected>& affected, const core::Owner& asker) {
-  return "lockkeeper: the new branch is also the one on which others go on, and commit, in this "
+  return "lockkeeper: where HEAD is then, others go on, and commit, too: they work in the same "
          "folder. There is work " +
          whose(affected, asker) +
          ". For a branch of your own take a worktree: git worktree add ../NAME -b BRANCH";
@@ -166,8 +200,13 @@ std::string warned_message(const Danger& danger, const std::vector<Affected>& af
   for (const Affected& one : affected) {
     if (one.owner == whose_it_is) files.push_back(one.path);
   }
-  return "runs " + quote(danger.typed, shell::kTypedBytesMax) + ", which touches your work in " +
-         shown_list(files, kAffectedTold) + "; the policy there lets it pass";
+  const std::string what = "runs " + quote(danger.typed, shell::kTypedBytesMax);
+  if (danger.keeps_stash) {
+    return what + ", which brings your " + shown_list(files, kAffectedTold) +
+           " into its worktree. The stash stays";
+  }
+  return what + ", which touches your work in " + shown_list(files, kAffectedTold) +
+         "; the policy there lets it pass. To get back what it takes: lockkeeper recover";
 }
 
 }  // namespace lockkeeper::enforce::hook

@@ -13,11 +13,16 @@ inline constexpr std::string_view kCommandNotRun =
     "Nothing of this call was run. Do not get at the same in another way. If it must be all files, "
     "ask the user or wait until the others have committed: lockkeeper list";
 inline constexpr std::string_view kCommandWarned =
-    "lockkeeper: this call was let through, because the policy is \"warn\"; the others are told";
+    "lockkeeper: this call was let through, because the policy is \"warn\"; the others are told. "
+    "What "
+    "it takes from them comes back with: lockkeeper recover";
+
+inline constexpr std::string_view kStashTaken =
+    "lockkeeper: this call was let through, because the stash stays; the other agent is told";
 
 // What the asker has changed itself.
 struct OwnFiles {
-  std::vector<std::string> paths;  // from the worktree's top
+  std::vector<std::string> paths;  // from the worktree's top; or stashes
   std::string top;                 // empty: the asker is there
 };
 // Whose work, which files, and the command that leaves it alone.

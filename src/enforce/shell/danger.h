@@ -22,10 +22,12 @@ namespace lockkeeper::enforce::shell {
 enum class Kind {
   kStash,           // puts changes away
   kDropStash,       // `names`: entries of the stash; none: the newest, or all with `whole`
+  kTakeStash,       // stash pop, stash apply: the same, and its changes come into this worktree
   kDiscard,         // replaces files by what git has: reset --hard, restore, checkout -- FILE
   kMoveHead,        // checkout BRANCH, switch BRANCH: changes files, and HEAD under everybody.
-                    // `names`: where to, if that is known
-  kNewBranch,       // checkout -b, switch -c: no file changes, but HEAD has another name
+                    // `names`: where to, if that is known; `creates`: a new branch begins there
+  kNewBranch,       // checkout -b, switch -c, branch -m, --detach: no file changes, but HEAD has
+                    // another name. `names`: only if HEAD is this branch
   kClean,           // removes files that git does not know
   kStage,           // add -A: takes changes into the index, whoever made them
   kCommitAll,       // commit -a, commit FOLDER
@@ -33,6 +35,8 @@ enum class Kind {
   kAutostash,       // pull, rebase, merge: puts changes away and brings them back
   kRemoveWorktree,  // `names`: its path, or the last part of it
   kDeleteBranch,    // or puts it elsewhere. `names`: the branches
+  kPushOver,        // without the hook of git that would judge it: push --delete, push --force.
+                    // `names`: the branches; none: that of HEAD, or all with `whole`
   kRemove,          // rm -r, git rm -r
 };
 
@@ -51,6 +55,7 @@ struct Path {
   std::string text;       // relative to the folder, or absolute
   bool pattern = false;   // `*` stands for anything, also for '/'; `?` for one character
   bool by_shell = false;  // the shell looks for names: there `*` stands for nothing with a '/'
+  bool from_top = false;  // relative to the worktree's top instead
 };
 
 struct Danger {
@@ -63,6 +68,7 @@ struct Danger {
   Folder folder = {};
   Scope scope = Scope::kWorktree;
   std::vector<Path> paths = {};
+  std::vector<Path> excluded = {};  // of the scope: git leaves them alone
   std::vector<std::string> names = {};
   // kMoveHead, kDiscard: git takes this word for a branch or for a file, whichever it is. Empty: a
   // branch.
@@ -73,8 +79,14 @@ struct Danger {
   bool tracked = true;
   bool untracked = false;
   bool ignored = false;
-  bool whole = false;          // kDropStash: all entries
+  bool whole = false;        // kDropStash, kTakeStash, kPushOver: all, or any
+  bool keeps_stash = false;  // kTakeStash: the entry stays
+  // kDropStash, kTakeStash of the newest: the text itself stashes before. The scope is what that
+  // puts away; if there is nothing, the newest is another one.
+  bool after_stash = false;
   bool if_configured = false;  // kAutostash: only where git's settings say so
+  bool creates = false;        // kMoveHead: with a name, to a new branch at that one
+  bool switches = false;       // kDiscard: and goes to another branch
   bool repositories = false;   // kClean: also those that lie in the worktree
   // A path or name of it is known to the shell alone. That of kRemove may well be outside the
   // repository.

@@ -14,6 +14,8 @@ inline std::string kind_word(Kind kind) {
       return "stash";
     case Kind::kDropStash:
       return "drop";
+    case Kind::kTakeStash:
+      return "take";
     case Kind::kDiscard:
       return "discard";
     case Kind::kMoveHead:
@@ -34,6 +36,8 @@ inline std::string kind_word(Kind kind) {
       return "worktree";
     case Kind::kDeleteBranch:
       return "branch";
+    case Kind::kPushOver:
+      return "push";
     case Kind::kRemove:
       return "remove";
   }
@@ -51,7 +55,11 @@ inline std::string summary(const Danger& danger) {
   }
   if (danger.scope == Danger::Scope::kFolder) text += " .";
   if (danger.scope == Danger::Scope::kWorktree) text += " /";
-  for (const Path& path : danger.paths) text += (path.pattern ? " ~" : " ") + path.text;
+  const auto add = [&](const Path& path, const std::string& before) {
+    text += before + (path.pattern ? "~" : "") + (path.from_top ? "/" : "") + path.text;
+  };
+  for (const Path& path : danger.paths) add(path, " ");
+  for (const Path& path : danger.excluded) add(path, " !");
   for (const std::string& name : danger.names) {
     if (name != danger.maybe_file) text += " =" + name;
   }
@@ -61,7 +69,11 @@ inline std::string summary(const Danger& danger) {
   if (danger.untracked) text += " +new";
   if (danger.ignored) text += " +ignored";
   if (danger.whole) text += " all";
+  if (danger.keeps_stash) text += " keeps";
+  if (danger.after_stash) text += " after";
   if (danger.if_configured) text += " if";
+  if (danger.creates) text += " creates";
+  if (danger.switches) text += " switches";
   if (danger.paths_unknown) text += " unknown";
   return text;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "enforce/shell/git_words.h"
 #include "enforce/shell/word.h"
 
 namespace lockkeeper::enforce::shell {
@@ -15,128 +16,19 @@ using Scope = Danger::Scope;
 
 // Subcommands that are known to do none of what is looked for. Others may be aliases.
 constexpr std::string_view kHarmless =
-    " am annotate apply archive bisect blame bundle cat-file check-attr check-ignore "
+    " am annotate apply archive blame bundle cat-file check-attr check-ignore "
     "check-ref-format cherry cherry-pick clone column commit-graph commit-tree config "
     "count-objects credential describe diff diff-files diff-index diff-tree difftool "
     "fast-export fast-import fetch fetch-pack filter-branch fmt-merge-msg for-each-ref "
     "for-each-repo format-patch fsck gc grep gui hash-object help hook index-pack init "
     "instaweb interpret-trailers lfs log ls-files ls-remote ls-tree mailinfo maintenance "
     "merge-base merge-file merge-index merge-tree mergetool mktag mktree multi-pack-index mv "
-    "name-rev notes pack-objects pack-refs patch-id prune push range-diff read-tree reflog "
+    "name-rev notes pack-objects pack-refs patch-id prune range-diff read-tree reflog "
     "refs remote repack replace replay request-pull rerere rev-list rev-parse revert "
     "send-email shortlog show show-branch show-index show-ref sparse-checkout status "
     "stripspace submodule subtree symbolic-ref tag unpack-objects update-index update-ref "
     "update-server-info var verify-commit verify-pack verify-tag version whatchanged "
     "write-tree ";
-
-// The options and words of a subcommand.
-class GitWords {
- public:
-  // `valued`: letters of options that take a value; after a blank, of those whose value is never
-  // the next word. `longs`: long ones that take the next word.
-  GitWords(std::span<const Word> words, std::string_view valued,
-           std::initializer_list<std::string_view> longs);
-
-  std::ptrdiff_t count(char letter) const { return std::ranges::count(letters_, letter); }
-  bool has(char letter) const { return letters_.find(letter) != std::string::npos; }
-  // Git takes abbreviations.
-  bool has(std::string_view name) const {
-    return std::ranges::any_of(longs_, [&](const std::string& given) {
-      return given == name || (given.size() >= 4 && name.starts_with(given));
-    });
-  }
-  // Of a letter of `valued`, and of a long option that takes the next word. Null: it has none.
-  const Word* value_of(char letter) const {
-    const auto found = values_.find(letter);
-    return found == values_.end() ? nullptr : &found->second;
-  }
-  bool asks_for_help() const {
-    return std::ranges::find(longs_, "--help") != longs_.end() || letters_ == "h";
-  }
-  bool has(char letter, std::string_view name) const { return has(letter) || has(name); }
-
-  std::span<const Word> all() const { return words_; }
-  bool has_dashes() const { return dashes_ != std::string::npos; }
-  std::span<const Word> before_dashes() const {
-    return all().first(std::min(dashes_, words_.size()));
-  }
-  std::span<const Word> after_dashes() const {
-    return all().subspan(std::min(dashes_, words_.size()));
-  }
-
- private:
-  void letters(std::span<const Word> words, std::size_t& at, std::string_view valued);
-
-  std::string letters_;
-  std::map<char, Word> values_;  // long options by their letter: only --force-create has one
-  std::vector<std::string> longs_;
-  Words words_;
-  std::size_t dashes_ = std::string::npos;
-};
-
-GitWords::GitWords(std::span<const Word> words, std::string_view valued,
-                   std::initializer_list<std::string_view> longs) {
-  for (std::size_t at = 0; at < words.size(); ++at) {
-    const std::string& text = words[at].text;
-    if (has_dashes() || text.size() < 2 || !text.starts_with('-')) {
-      words_.push_back(words[at]);
-    } else if (text == "--") {
-      dashes_ = words_.size();
-    } else if (text.starts_with("--")) {
-      longs_.push_back(text.substr(0, text.find('=')));
-      const std::size_t equals = text.find('=');
-      const bool next = std::ranges::find(longs, std::string_view(text)) != longs.end();
-      if (next) ++at;
-      if (longs_.back() != "--force-create") continue;
-      if (next && at < words.size()) values_['C'] = words[at];
-      if (equals != std::string::npos) values_['C'] = {.text = text.substr(equals + 1)};
-    } else {
-      letters(words, at, valued);
-    }
-  }
-}
-
-void GitWords::letters(std::span<const Word> words, std::size_t& at, std::string_view valued) {
-  const std::string text = words[at].text;
-  for (std::size_t i = 1; i < text.size(); ++i) {
-    letters_ += text[i];
-    const std::size_t found = valued.find(text[i]);
-    if (found == std::string_view::npos) continue;
-    const bool next = i + 1 == text.size() && found < valued.find(' ');
-    Word value = words[at];
-    value.text.erase(0, i + 1);
-    if (next && ++at < words.size()) value = words[at];
-    values_[text[i]] = std::move(value);
-    return;
-  }
-}
-
-// The words that a loop goes through.
-Words chosen(const Word& word) {
-  Words words;
-  for (const std::string& text : word.choices) words.push_back({.text = text, .typed = text});
-  return words;
-}
-
-// Makes paths of pathspecs.
-void add_paths(Danger& danger, std::span<const Word> words) {
-  const auto widen = [&](Scope scope) { danger.scope = std::max(danger.scope, scope); };
-  for (const Word& word : words) {
-    // ":/" and ":(top)" are the whole worktree, ":!x" all but x.
-    if (!word.choices.empty()) {
-      add_paths(danger, chosen(word));
-    } else if (word.text.starts_with(':')) {
-      widen(Scope::kWorktree);
-    } else if (word.is_anything() || word.text.empty() || word.text == "." || word.text == "./" ||
-               word.text == "*" || word.is_all()) {
-      widen(Scope::kFolder);
-    } else {
-      // Git has wildcards of its own, also where the shell has none.
-      const bool wild = word.text.find_first_of("*?[") != std::string::npos;
-      danger.paths.push_back(path_of(word, wild));
-    }
-  }
-}
 
 bool is_head(const Word& word) {
   return word.known && (word.text == "HEAD" || word.text == "@");
@@ -165,17 +57,22 @@ class GitJudging {
   void setting(std::string_view text);
 
   void stash(std::span<const Word> words);
+  void remember_stash(const Danger& one);
+  void take_stash(Kind kind, std::span<const Word> words);
   void reset(std::span<const Word> words);
   void checkout(std::span<const Word> words);
   void checkout_words(const GitWords& git);
   void restore(std::span<const Word> words);
   void switch_to(std::span<const Word> words);
   void clean(std::span<const Word> words);
+  void create_branch(std::span<const Word> start);
   void add(std::span<const Word> words);
   void commit(std::span<const Word> words);
   void bring_in(std::span<const Word> words, bool rebases);
   void worktree(std::span<const Word> words);
   void branch(std::span<const Word> words);
+  void bisect(std::span<const Word> words);
+  void push(std::span<const Word> words);
   void replace_branch(const Word* name, std::span<const Word> start);
   void lose_branches(std::span<const Word> names, std::string kept_by);
   static std::string start_of(const Word& word);
@@ -205,11 +102,17 @@ class GitJudging {
   void found(Danger one) {
     if (!helps_) add_danger(reading_, std::move(one));
   }
-  void found_paths(Danger one, std::span<const Word> words, bool from_file) {
+  Danger in_paths(Danger one, std::span<const Word> words, bool from_file) const {
     one.scope = Scope::kPaths;
     add_paths(one, words);
-    if (from_file) one.scope = Scope::kWorktree;
-    if (other_tree_ && one.scope == Scope::kPaths) one.scope = Scope::kWorktree;
+    const bool only_excludes = one.paths.empty() && !words.empty() && one.scope == Scope::kPaths;
+    if (other_tree_) one.excluded.clear();
+    const bool all = from_file || only_excludes || (other_tree_ && one.scope == Scope::kPaths);
+    if (all) one.scope = Scope::kWorktree;
+    return one;
+  }
+  void found_paths(const Danger& about, std::span<const Word> words, bool from_file) {
+    Danger one = in_paths(about, words, from_file);
     const bool any = !one.paths.empty() || one.scope != Scope::kPaths;
     if (any) found(std::move(one));
   }
@@ -269,28 +172,58 @@ std::span<const Word> GitJudging::global_options(std::span<const Word> words) {
 void GitJudging::stash(std::span<const Word> words) {
   const std::string verb = words.empty() ? "" : words.front().text;
   if (!words.empty() && !words.front().known) return unknown_verb();
-  if (verb == "drop" || verb == "clear") {
-    Danger one = danger(Kind::kDropStash);
-    one.whole = verb == "clear";
-    for (const Word& word : words.subspan(1)) {
-      if (!word.text.starts_with('-')) one.names.push_back(word.text);
-    }
-    return found(std::move(one));
+  if (verb == "drop" || verb == "clear") return take_stash(Kind::kDropStash, words);
+  if (verb == "pop" || verb == "apply") return take_stash(Kind::kTakeStash, words);
+  if (verb == "branch") {
+    found(danger(Kind::kMoveHead));
+    return words.size() > 1 ? take_stash(Kind::kTakeStash, words.subspan(1)) : void();
   }
-  if (verb == "branch") return found(danger(Kind::kMoveHead));
   const bool pushes = verb == "push" || verb == "save";
   // `git stash -u` is `git stash push -u`; other words are subcommands.
   if (!pushes && !verb.empty() && !verb.starts_with('-')) return;
   const GitWords git =
       read(pushes ? words.subspan(1) : words, "m", {"--message", "--pathspec-from-file"});
-  if (git.has('S', "--staged")) return;
   Danger one = danger(Kind::kStash);
+  if (git.has('S', "--staged")) return remember_stash(one);
   one.untracked = git.has('u', "--include-untracked") || git.has('a', "--all");
   one.ignored = git.has('a', "--all");
   const bool from_file = git.has("--pathspec-from-file");
   // The words of `save` are a message.
-  if (verb == "save" || (git.all().empty() && !from_file)) return found(std::move(one));
-  found_paths(std::move(one), git.all(), from_file);
+  if (verb == "save" || (git.all().empty() && !from_file)) {
+    remember_stash(one);
+    return found(std::move(one));
+  }
+  found_paths(one, git.all(), from_file);
+  remember_stash(in_paths(one, git.all(), from_file));
+}
+
+void GitJudging::remember_stash(const Danger& one) {
+  if (!helps_ && reading_.stashes.size() < kDangersMax) reading_.stashes.push_back(one);
+}
+
+// An entry of the stash goes, or comes into the worktree. `words`: the verb, and what follows it.
+void GitJudging::take_stash(Kind kind, std::span<const Word> words) {
+  const GitWords git = read(words.subspan(1), "", {});
+  const std::span<const Word> named = git.all();
+  const bool keeps = words.front().text == "apply";
+  Danger one = danger(kind);
+  const bool newest = words.front().text != "clear" &&
+                      (named.empty() || named.front().text == "0" ||
+                       named.front().text == "stash@{0}" || named.front().text == "stash");
+  if (newest && !reading_.stashes.empty() && !helps_) {
+    one = reading_.stashes.back();
+    one.kind = kind;
+    one.typed = typed_;
+    one.after_stash = true;
+    if (!keeps) reading_.stashes.pop_back();
+  }
+  one.keeps_stash = keeps;
+  one.whole = words.front().text == "clear";
+  for (const Word& word : named) {
+    if (word.known) one.names.push_back(word.text);
+    one.whole = one.whole || !word.known;
+  }
+  found(std::move(one));
 }
 
 void GitJudging::reset(std::span<const Word> words) {
@@ -320,19 +253,28 @@ void GitJudging::checkout(std::span<const Word> words) {
     const bool file = !git.all().empty() && git.all().front().known && !names_branch;
     if (file && looks_like_path(git.all().front())) return found_paths(one, git.all(), false);
     if (file && !is_head(git.all().front())) one.maybe_file = git.all().front().text;
+    one.switches = !one.maybe_file.empty() || names_branch;
     return found(std::move(one));
   }
-  if (names_branch) {
-    const bool here = git.all().empty() || is_head(git.all().front());
-    return found(danger(here ? Kind::kNewBranch : Kind::kMoveHead));
-  }
+  if (names_branch) return create_branch(git.all());
   checkout_words(git);
+}
+
+// No file changes, if it begins where HEAD is.
+void GitJudging::create_branch(std::span<const Word> start) {
+  if (start.empty() || is_head(start.front())) return found(danger(Kind::kNewBranch));
+  Danger one = move_to(start.front(), false);
+  one.creates = true;
+  found(std::move(one));
 }
 
 // Git finds out by itself what is a branch and what is a file.
 void GitJudging::checkout_words(const GitWords& git) {
   const std::span<const Word> words = git.all();
-  if (words.empty()) return;
+  const bool detaches = git.has('d', "--detach");
+  const bool here = words.empty() || (words.size() == 1 && is_head(words.front()));
+  if (here && detaches) return found(danger(Kind::kNewBranch));
+  if (here) return;
   const bool named = !words.front().is_anything() && looks_like_path(words.front());
   const bool files = words.size() > 1 || named || git.has("--ours") || git.has("--theirs") ||
                      git.has('p', "--patch");
@@ -341,8 +283,6 @@ void GitJudging::checkout_words(const GitWords& git) {
     const bool source = words.size() > 1 && is_head(words.front());
     return found_paths(danger(Kind::kDiscard), words.subspan(source ? 1U : 0U), false);
   }
-  if (is_head(words.front()) && !git.has('d', "--detach")) return;
-  const bool detaches = git.has('d', "--detach");
   Danger one = move_to(words.front(), detaches);
   if (words.front().known && !detaches) one.maybe_file = words.front().text;
   found(std::move(one));
@@ -358,16 +298,17 @@ void GitJudging::switch_to(std::span<const Word> words) {
   const GitWords git = read(words, "cC", {"--create", "--force-create", "--orphan", "--conflict"});
   if (git.has('C', "--force-create")) replace_branch(git.value_of('C'), git.all());
   if (git.has("--discard-changes") || git.has('f', "--force")) {
-    return found(danger(Kind::kDiscard));
+    Danger one = danger(Kind::kDiscard);
+    one.switches = true;
+    return found(std::move(one));
   }
   if (git.has("--orphan")) return found(danger(Kind::kMoveHead));  // removes every tracked file
   const bool creates = git.has('c', "--create") || git.has('C', "--force-create");
-  if (creates) {
-    const bool here = git.all().empty() || is_head(git.all().front());
-    return found(danger(here ? Kind::kNewBranch : Kind::kMoveHead));
-  }
-  if (git.all().empty()) return;
-  found(move_to(git.all().front(), git.has('d', "--detach")));
+  if (creates) return create_branch(git.all());
+  const bool detaches = git.has('d', "--detach");
+  const bool here = git.all().empty() || is_head(git.all().front());
+  if (here && detaches) return found(danger(Kind::kNewBranch));
+  if (!git.all().empty()) found(move_to(git.all().front(), detaches));
 }
 
 void GitJudging::clean(std::span<const Word> words) {
@@ -379,11 +320,12 @@ void GitJudging::clean(std::span<const Word> words) {
   one.untracked = !git.has('X');
   one.repositories = git.count('f') > 1;
   one.ignored = git.has('x') || git.has('X');
+  if (!git.has('X')) one.excluded = left_by_clean(words);
   if (git.all().empty()) {
     one.scope = Scope::kFolder;
     return found(std::move(one));
   }
-  found_paths(std::move(one), git.all(), false);
+  found_paths(one, git.all(), false);
 }
 
 void GitJudging::add(std::span<const Word> words) {
@@ -396,7 +338,7 @@ void GitJudging::add(std::span<const Word> words) {
   const bool update = git.has('u', "--update") || git.has("--renormalize");
   one.untracked = !update;
   const bool from_file = git.has("--pathspec-from-file");
-  if (!git.all().empty() || from_file) return found_paths(std::move(one), git.all(), from_file);
+  if (!git.all().empty() || from_file) return found_paths(one, git.all(), from_file);
   if (update || git.has('A', "--all") || git.has("--no-ignore-removal")) found(std::move(one));
 }
 
@@ -447,14 +389,52 @@ void GitJudging::branch(std::span<const Word> words) {
   const bool forced = git.has('f', "--force");
   if (git.has('r', "--remotes")) return;
   if (git.has('D') || (git.has('d', "--delete") && forced)) return lose_branches(git.all(), {});
+  if (git.has('m', "--move") || git.has('M')) {
+    Danger one = danger(Kind::kNewBranch);
+    if (git.all().size() > 1) one.names = {git.all().front().text};
+    found(std::move(one));
+  }
   // `branch -M OLD NEW` writes over NEW; with one name, over that one.
-  const bool renames = git.has('M') || git.has('C') ||
-                       (forced && (git.has('m', "--move") || git.has('c', "--copy")));
-  if (renames && !git.all().empty()) {
+  const bool replaces = git.has('M') || git.has('C') ||
+                        (forced && (git.has('m', "--move") || git.has('c', "--copy")));
+  if (replaces && !git.all().empty()) {
     const std::span<const Word> old = git.all().first(git.all().size() - 1);
     return lose_branches(git.all().last(1), old.empty() ? std::string() : start_of(old.front()));
   }
   if (forced && !git.all().empty()) replace_branch(&git.all().front(), git.all().subspan(1));
+}
+
+// Goes from commit to commit.
+void GitJudging::bisect(std::span<const Word> words) {
+  constexpr std::string_view kLooks = " help log terms view visualize ";
+  if (words.empty() || (words.size() == 1 && words.front().text == "start")) return;
+  if (!kLooks.contains(" " + words.front().text + " ")) found(danger(Kind::kMoveHead));
+}
+
+// With its hook, a push is judged by what it really does.
+void GitJudging::push(std::span<const Word> words) {
+  const GitWords git = read(words, "o", {"--push-option", "--repo", "--receive-pack", "--exec"});
+  if (!git.has("--no-verify") || git.has('n', "--dry-run")) return;
+  const bool all = git.has("--mirror") || git.has("--all") || git.has("--prune");
+  const bool deletes = git.has('d', "--delete");
+  const bool forced = git.has('f', "--force") || git.has("--force-with-lease") || deletes;
+  Danger one = danger(Kind::kPushOver);
+  bool destroys = all && (forced || !git.has("--all"));
+  one.whole = all;
+  const std::span<const Word> refs = git.all().subspan(git.all().empty() ? 0U : 1U);
+  for (const Word& word : refs) {
+    std::string ref = word.text;
+    const bool plus = ref.starts_with('+');
+    if (plus) ref.erase(0, 1);
+    const bool gone = ref.starts_with(':');
+    if (!forced && !plus && !gone && word.known) continue;
+    destroys = true;
+    one.whole = one.whole || !word.known;
+    ref.erase(0, ref.find(':') + 1);
+    constexpr std::string_view kHeads = "refs/heads/";
+    one.names.push_back(ref.starts_with(kHeads) ? ref.substr(kHeads.size()) : ref);
+  }
+  if (destroys || (forced && refs.empty())) found(std::move(one));
 }
 
 std::string GitJudging::start_of(const Word& word) {
@@ -480,7 +460,9 @@ void GitJudging::lose_branches(std::span<const Word> names, std::string kept_by)
 
 void GitJudging::remove(std::span<const Word> words) {
   const GitWords git = read(words, "", {"--pathspec-from-file"});
-  if (git.has("--cached") || git.has('n', "--dry-run") || !git.has('r')) return;
+  // Without -f, git itself keeps a changed file.
+  const bool deletes = git.has('r') || git.has('f', "--force");
+  if (git.has("--cached") || git.has('n', "--dry-run") || !deletes) return;
   found_paths(danger(Kind::kRemove), git.all(), git.has("--pathspec-from-file"));
 }
 
@@ -553,6 +535,8 @@ void GitJudging::judge(std::span<const Word> words) {
   }
   if (verb == "worktree") return worktree(rest);
   if (verb == "branch") return branch(rest);
+  if (verb == "bisect") return bisect(rest);
+  if (verb == "push") return push(rest);
   if (verb == "rm") return remove(rest);
   if (verb == "config") return configure(rest);
   if (verb == "init" || verb == "clone") return make(verb, rest);

@@ -118,6 +118,7 @@ class Reader {
   static void unknown(Word& word) {
     word.text += '*';
     word.known = false;
+    word.choices.clear();
   }
 
   // One more is open: parentheses, braces, arithmetic. False: too many are, nothing more is read.

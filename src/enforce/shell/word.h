@@ -20,7 +20,8 @@ struct Word {
   bool quoted = false;     // at least in part: not a keyword
   bool fields = false;     // several words, with kFieldEnd between them
   bool output = false;     // <(…): a file with this text
-  std::vector<std::string> choices = {};  // all that it may be: the words of a loop
+  std::vector<std::string> choices = {};  // all that it may be: by the words of a loop
+  std::size_t choice_at = 0;              // while it is read: where these are in the text
   std::size_t name_size = 0;              // of NAME=VALUE: the name's. 0: it is not an assignment
 
   // Nothing at all is known of it.
@@ -82,6 +83,7 @@ class Stay {
 // What all texts within one text share.
 struct Reading {
   Found found = {};
+  std::vector<Danger> stashes = {};  // that the text has made, and not dropped
   const Surroundings* around = nullptr;
   std::size_t fresh = 0;                    // commands in repositories that are new
   std::size_t budget = 16 * kTextBytesMax;  // bytes still to be read, in all texts together

@@ -25,7 +25,10 @@ Word Reader::word() {
   while (more() && character(word)) {
   }
   word.typed = text_.substr(begin, at_ - begin);
-  if (word.text != "*") word.choices.clear();  // only a part of it is a loop's
+  if (word.pattern) word.choices.clear();
+  for (std::string& choice : word.choices) {
+    choice = word.text.substr(0, word.choice_at) + choice + word.text.substr(word.choice_at + 1);
+  }
   return word;
 }
 
@@ -317,7 +320,9 @@ void Reader::append(Word& word, const Word& value, Quotes quotes) {
   } else if (value.fields) {
     std::ranges::replace(text, kFieldEnd, ' ');
   }
-  if (word.text.empty()) word.choices = value.choices;
+  // A second part that is not known leaves nothing to choose from.
+  if (!value.known) word.choices = word.known ? value.choices : std::vector<std::string>();
+  if (!value.known) word.choice_at = word.text.size();
   word.text += text;
   word.known = word.known && value.known;
   word.pattern = word.pattern || value.pattern;
