@@ -90,8 +90,8 @@ Result<void> look_at_bypass(Scene& scene, const git::Reader& reader, const std::
   const bool known = makers.knows(commit);
   LK_ASSIGN(const auto findings, scene.judge_paths(scene.committed(made), commit + "^", &maker));
   const std::string who = known ? service::owner_text(maker.owner) : "somebody";
-  scene.tell("bypassed", "unattributed", "sees that " + who + " committed, past the commit guard,",
-             findings);
+  const std::string sees = known && scene.party().has(maker.owner) ? "" : "sees that " + who + " ";
+  scene.tell("bypassed", "unattributed", sees + "committed, past the commit guard,", findings);
   if (against) {
     scene.notebook()->mark(
         {commit, "it has what the commit guard had refused, and was made past it"});

@@ -51,7 +51,7 @@ TEST_F(GitGuard, G1_ABypassIsOnRecordAfterTheCommandThatMadeIt) {
   EXPECT_EQ(hooked_shell("s2", kPast).status, 0);
   EXPECT_THAT(log_of_locks(), HasSubstr("bypassed"));
   EXPECT_THAT(messages_to("s1"),
-              AllOf(HasSubstr("claude-code (session s2) committed, past the commit guard, a")));
+              AllOf(HasSubstr("(session s2)"), HasSubstr("committed, past the commit guard, a")));
   const Answer refused = hooked_shell("s1", "git push -q origin main");
   EXPECT_EQ(refused.status, 1) << refused.all();
   EXPECT_THAT(refused.err, HasSubstr("made by claude-code (session s2) past the commit guard"));

@@ -152,8 +152,11 @@ Result<void> add_contained(Session& session, const std::string& folder, const sh
     const auto other = session.place_at(each);
     if (!other && sure) return fail(other.error());
     if (!other || *other == nullptr || (*other)->worktree() != each) continue;
+    const bool known = std::ranges::find(areas, *other, &Area::place) != areas.end();
     add_area(areas, *other, {});
-    std::ranges::find(areas, *other, &Area::place)->removed = true;
+    const auto area = std::ranges::find(areas, *other, &Area::place);
+    area->removed = true;
+    area->perhaps = !sure && (!known || area->perhaps);
   }
   return {};
 }

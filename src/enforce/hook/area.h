@@ -11,9 +11,10 @@ namespace lockkeeper::enforce::hook {
 
 struct Area {
   Place* place = nullptr;
-  bool all = false;                        // every file of the worktree
-  bool removed = false;                    // the worktree itself goes, with all that is in it
-  std::vector<shell::Path> paths = {};     // otherwise these, from the worktree's root
+  bool all = false;                     // every file of the worktree
+  bool removed = false;                 // the worktree itself goes, with all that is in it
+  bool perhaps = false;                 // it may well not be meant: only the shell knows the path
+  std::vector<shell::Path> paths = {};  // otherwise these, from the worktree's root
   std::vector<shell::Path> excluded = {};  // but never these
   bool contains(std::string_view path) const;
 };

@@ -65,6 +65,7 @@ class Judge {
   std::vector<Affected> under_new_branch_;        // whose HEAD gets another name
   std::vector<Case> cases_;
   bool somebody_ = false;  // else has something where the commands run
+  bool unsure_ = false;    // a repository that may be meant could not be read
 };
 
 // Null: there is no table, so nobody has anything.
@@ -242,7 +243,11 @@ Result<void> Judge::consider(const Danger& danger) {
                              meant.kind != Kind::kRemoveWorktree && !is_about_history(meant.kind);
   if (about_nothing) return {};
   LK_ASSIGN(const std::vector<Area> areas, areas_of(session_, meant));
-  for (const Area& area : areas) LK_CHECK(consider_in(meant, area));
+  for (const Area& area : areas) {
+    const auto done = consider_in(meant, area);
+    if (!done && !area.perhaps) return done;
+    unsure_ = unsure_ || !done;
+  }
   return {};
 }
 
@@ -327,7 +332,8 @@ Answer Judge::judge(shell::Found found) {
   const auto elsewhere = [](const Danger& danger) {
     return danger.paths_unknown && danger.kind == Kind::kRemove;
   };
-  const bool unknown = !found.unclear.empty() || std::ranges::any_of(found.dangers, elsewhere);
+  const bool unknown =
+      unsure_ || !found.unclear.empty() || std::ranges::any_of(found.dangers, elsewhere);
   // Whether anybody is there at all.
   if (unknown && *home != nullptr) static_cast<void>(others_in(**home));
   return verdict(unknown, found.unclear);

@@ -147,9 +147,13 @@ TEST_F(Commands, OnlyFoldersThatALoopNamesAreRemoved) {
 
 TEST_F(Commands, ARepositoryThatCannotBeReadAndMayBeMeantIsNoReason) {
   leave_work();
+  site_.files.folder("outside/broken");
+  site_.files.git("outside/broken", "init");
   const std::string outside = site_.files.at("outside");
-  std::filesystem::create_directories(outside + "/broken/.git");
+  site_.files.write("outside/broken/.git/lockkeeper/data.mdb", "garbage");
+  EXPECT_NE(refused("rm -rf " + outside + "/broken"), "");
   EXPECT_EQ(refused("rm -rf \"" + outside + "/$X\""), "");
+  EXPECT_THAT(told(command("s2", "rm -rf \"" + outside + "/$X\"")), HasSubstr("cannot tell"));
 }
 
 TEST_F(Commands, ABranchThatBeginsAtHeadMovesNothing) {
