@@ -87,10 +87,11 @@ void ask_snapshot_look(const Setup& setup, Answer& answer) {
                                            setup.seconds, kPairsLeast);
   const double p50 = samples[0].p50();
   answer.rows.push_back({"a look at each file", "process", std::move(samples[0]), ""});
-  answer.targets.push_back({.what = "the look at " + grouped(files) + " files takes at most",
-                            .value = p50 / 1000,
-                            .unit = "ms",
-                            .must = 5});
+  answer.targets.push_back(
+      {.what = "the look at " + grouped(static_cast<long long>(files)) + " files takes at most",
+       .value = p50 / 1000,
+       .unit = "ms",
+       .must = 5});
 }
 
 }  // namespace lockkeeper::bench
