@@ -124,6 +124,11 @@ export class Stage {
   run(...words) {
     return spawnSync(...this.command(words));
   }
+  // What a client's hook would be told of a session that is not played.
+  hook(client, payload) {
+    const done = spawnSync(...this.command(["hook", client], { input: JSON.stringify(payload) }));
+    assert.equal(done.status, 0, done.stderr);
+  }
   ok(...words) {
     const done = this.run(...words);
     assert.equal(done.status, 0, `lockkeeper ${words.join(" ")}: ${done.stderr}${done.stdout}`);
