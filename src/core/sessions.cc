@@ -97,4 +97,13 @@ std::optional<Owner> nearest_whole(const Owner& owner) {
   return Owner{owner.agent, whole == kNoSession ? "" : whole};
 }
 
+bool is_one_party(const Owner& a, const Owner& b) {
+  const auto outermost = [](const Owner& owner) {
+    const std::vector<std::string> wholes = wholes_of(owner);
+    if (wholes.empty()) return owner;
+    return Owner{owner.agent, named_whole(wholes.front()).session};
+  };
+  return a == b || outermost(a) == outermost(b) || is_part_of(a, b) || is_part_of(b, a);
+}
+
 }  // namespace lockkeeper::core

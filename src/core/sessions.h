@@ -30,6 +30,10 @@ Owner reader_of(const Owner& owner);
 // Is `owner` a part of `whole`, at any depth? Nobody is a part of itself.
 bool is_part_of(const Owner& owner, const Owner& whole);
 
+// Do they answer for each other: an owner, and everything that is a part of the same session of the
+// same agent?
+bool is_one_party(const Owner& a, const Owner& b);
+
 // The names of all that it is a part of, the outermost first; and those that the owner has as the
 // whole of others. `owner` is a part of `whole` if one of the former is one of the latter.
 std::vector<std::string> wholes_of(const Owner& owner);

@@ -109,6 +109,17 @@ std::vector<Written> writers_in(const Trace& trace, const std::string& content) 
   return writers;
 }
 
+bool holds_alone(const Lease& lease, const key::Resource& file) {
+  return std::ranges::any_of(lease.claims, [&](const Claim& claim) {
+    return claim.mode == Mode::kExclusive && key::covers(claim.resource, file);
+  });
+}
+
+bool takes_over(const Lease& lease, const key::Resource& file, const Trace& trace, bool own) {
+  const bool later = own || lease.acquired_wall_ms > trace.at_wall_ms;
+  return !lease.edit && later && holds_alone(lease, file);
+}
+
 Result<bool> is_gone(State& state, const Trace& trace, const Owner& writer) {
   const Context& context = state.context();
   if (trace.epoch != context.epoch.id) return true;

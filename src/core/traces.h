@@ -39,6 +39,11 @@ std::vector<Written> writers_of(const Trace& trace);
 // clean file, unless somebody's work has come back.
 std::vector<Written> writers_in(const Trace& trace, const std::string& content);
 
+bool holds_alone(const Lease& lease, const key::Resource& file);
+// Whoever locks a file on purpose, after others have written to it, means to go on with their work.
+// `own`: the last change is the holder's own, and so later than theirs.
+bool takes_over(const Lease& lease, const key::Resource& file, const Trace& trace, bool own);
+
 // Will its writer hardly come back? Its session is over, or from before a reboot, or has not been
 // heard of for a day.
 Result<bool> is_gone(State& state, const Trace& trace, const Owner& writer);

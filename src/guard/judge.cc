@@ -110,21 +110,16 @@ class Judging {
     found_.push_back(std::move(finding));
   }
 
-  // The committer's own change is later than that of the earlier writers, and under its lock.
   bool is_taken_over(const CommittedPath& path, const core::Trace& trace) const {
     key::Resource file = path.resource;
+    // Of a copy, whoever holds the original.
     if (path.name != trace.change.path) {
       const auto original = key::parse(trace.change.path, {}, key::Syntax::kLiteral);
       if (!original) return false;
       file = original->resource;
     }
-    const bool own_change = party_.has(trace.owner);
     return std::ranges::any_of(around_.own, [&](const core::Lease& lease) {
-      const bool later = own_change || lease.acquired_wall_ms > trace.at_wall_ms;
-      const bool since = !lease.edit && later;
-      return since && std::ranges::any_of(lease.claims, [&](const core::Claim& claim) {
-               return claim.mode == core::Mode::kExclusive && key::covers(claim.resource, file);
-             });
+      return core::takes_over(lease, file, trace, party_.has(trace.owner));
     });
   }
 

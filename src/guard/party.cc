@@ -8,10 +8,6 @@
 namespace lockkeeper::guard {
 namespace {
 
-bool is_one_with(const core::Owner& a, const core::Owner& b) {
-  return a == b || core::is_part_of(a, b) || core::is_part_of(b, a);
-}
-
 // As if nobody had named it.
 realm::Environment without_names(const realm::Environment& env) {
   return [env](const char* name) -> std::optional<std::string> {
@@ -24,8 +20,9 @@ realm::Environment without_names(const realm::Environment& env) {
 }  // namespace
 
 bool Party::has(const core::Owner& who) const {
-  return is_one_with(who, owner) ||
-         std::ranges::any_of(also, [&](const core::Owner& one) { return is_one_with(who, one); });
+  return core::is_one_party(who, owner) || std::ranges::any_of(also, [&](const core::Owner& one) {
+           return core::is_one_party(who, one);
+         });
 }
 
 Result<Party> find_party(const realm::IdentityRequest& request) {

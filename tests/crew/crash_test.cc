@@ -4,16 +4,15 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "chaos/crash_point.h"
+#include "crew/crash_stage.h"
 #include "crew/crew_stage.h"
-#include "support/campaign.h"
 
 namespace lockkeeper::stage {
 namespace {
 
 using testing::ElementsAre;
 
-class CrewCrash : public CrewStage {
+class CrewCrash : public CrashStage<CrewStage> {
  protected:
   void SetUp() override {
     if (!may_trace(stage_)) GTEST_SKIP() << "this process may not trace its children";
@@ -34,21 +33,9 @@ class CrewCrash : public CrewStage {
     ::kill(Json::parse(mark)["pid"].get<pid_t>(), SIGKILL);
   }
 
-  // Killed before or after its N-th call; false: it finished.
-  bool killed_at(int place, bool after) {
-    Launch launch = stage_.launch("lead", words());
-    launch.traced = true;
-    Process process(launch);
-    at_ = "place " + std::to_string(place);
-    const int status = process.step([&](const SystemCall& call) {
-      if (call.number != place || call.done != after) return true;
-      at_ = (after ? "after " : "before ") + call.name + ", call " + std::to_string(place);
-      return false;
-    });
-    return status == kKilled;
-  }
+  Words killed_words() override { return words(); }
 
-  void expect_goes_on() {
+  void expect_goes_on() override {
     SCOPED_TRACE(at_);
     Answer answer = run({"--resume"});
     // Killed before there was a run.
@@ -58,32 +45,10 @@ class CrewCrash : public CrewStage {
     expect_nothing_left();
   }
 
-  void clean_up() {
+  void clean_up() override {
     std::filesystem::remove_all(out());
     std::filesystem::remove(stage_.path("ran"));
   }
-
-  // Every `stride`-th call from `first` on, before it and after it.
-  void at_places(int first, int stride) {
-    int killed = 0;
-    for (int place = first;; place += stride) {
-      bool died = false;
-      for (const bool after : {false, true}) {
-        if (HasFatalFailure() || HasFailure()) return;
-        if (killed_at(place, after)) {
-          died = true;
-          ++killed;
-          expect_goes_on();
-        }
-        clean_up();
-      }
-      if (!died) break;
-    }
-    EXPECT_GT(killed, 5) << "nothing was tested";
-    RecordProperty("killed", killed);
-  }
-
-  std::string at_;
 };
 
 TEST_F(CrewCrash, ResumesAfterKillAtSomeSteps) {

@@ -5,16 +5,15 @@
 #include <filesystem>
 #include <sstream>
 
-#include "chaos/crash_point.h"
+#include "crew/crash_stage.h"
 #include "crew/tree_stage.h"
-#include "support/campaign.h"
 
 namespace lockkeeper::stage {
 namespace {
 
 using testing::ElementsAre;
 
-class TreeCrash : public TreeStage {
+class TreeCrash : public CrashStage<TreeStage> {
  protected:
   void SetUp() override {
     if (!may_trace(stage_)) GTEST_SKIP() << "this process may not trace its children";
@@ -25,20 +24,9 @@ class TreeCrash : public TreeStage {
                 {"d", {"f"}, "cat y >> f; " + says("d", "f"), {"b"}}});
   }
 
-  bool killed_at(int place, bool after) {
-    Launch launch = stage_.launch("lead", words({"--worktrees"}));
-    launch.traced = true;
-    Process process(launch);
-    at_ = "place " + std::to_string(place);
-    const int status = process.step([&](const SystemCall& call) {
-      if (call.number != place || call.done != after) return true;
-      at_ = (after ? "after " : "before ") + call.name + ", call " + std::to_string(place);
-      return false;
-    });
-    return status == kKilled;
-  }
+  Words killed_words() override { return words({"--worktrees"}); }
 
-  void expect_goes_on() {
+  void expect_goes_on() override {
     SCOPED_TRACE(at_);
     Answer answer = run({"--resume"});
     if (answer.status == 66) answer = run_trees();  // killed before there was a run
@@ -67,32 +55,11 @@ class TreeCrash : public TreeStage {
     return found;
   }
 
-  void clean_up() {
+  void clean_up() override {
     std::filesystem::remove_all(out());
     std::filesystem::remove(stage_.path("ran"));
     stage_.git("repo", {"reset", "-q", "--hard", base_});
   }
-
-  void at_places(int first, int stride) {
-    int killed = 0;
-    for (int place = first;; place += stride) {
-      bool died = false;
-      for (const bool after : {false, true}) {
-        if (HasFatalFailure() || HasFailure()) return;
-        if (killed_at(place, after)) {
-          died = true;
-          ++killed;
-          expect_goes_on();
-        }
-        clean_up();
-      }
-      if (!died) break;
-    }
-    EXPECT_GT(killed, 5) << "nothing was tested";
-    RecordProperty("killed", killed);
-  }
-
-  std::string at_;
 };
 
 TEST_F(TreeCrash, ResumesAfterKillAtSomeSteps) {

@@ -16,24 +16,6 @@ namespace {
 using shell::Danger;
 using shell::Kind;
 
-// The session that it is a part of in the end, or itself.
-core::Owner outermost(const core::Owner& owner) {
-  const std::vector<std::string> wholes = core::wholes_of(owner);
-  if (wholes.empty()) return owner;
-  return {owner.agent, core::named_whole(wholes.front()).session};
-}
-
-// Agents of a crew have one session, but other names.
-bool is_one_party(const core::Owner& a, const core::Owner& b) {
-  return a == b || outermost(a) == outermost(b) || core::is_part_of(a, b) || core::is_part_of(b, a);
-}
-
-bool holds(const core::Lease& lease, const key::Resource& file) {
-  return std::ranges::any_of(lease.claims, [&](const core::Claim& claim) {
-    return claim.mode == core::Mode::kExclusive && key::covers(claim.resource, file);
-  });
-}
-
 // Nothing is lost by these.
 bool only_takes(Kind kind) {
   return kind == Kind::kStage || kind == Kind::kCommitAll || kind == Kind::kNewBranch;
@@ -47,7 +29,7 @@ bool changes_files(Kind kind) {
 
 bool Others::is_mine(const core::Owner& owner) const {
   return std::ranges::any_of(session_.identities(),
-                             [&](const core::Owner& me) { return is_one_party(me, owner); });
+                             [&](const core::Owner& me) { return core::is_one_party(me, owner); });
 }
 
 Result<void> Others::look() {
@@ -104,7 +86,7 @@ bool Others::is_taken_over(const core::Trace& trace) const {
   const auto file = key::parse(trace.change.path, place_.settings().key_rules(place_.realm()),
                                key::Syntax::kLiteral);
   return file && std::ranges::any_of(mine_, [&](const core::Lease& lease) {
-           return lease.acquired_wall_ms > trace.at_wall_ms && holds(lease, file->resource);
+           return core::takes_over(lease, file->resource, trace, is_mine(trace.owner));
          });
 }
 
@@ -189,7 +171,8 @@ void Others::add_held(const Danger& danger, const Area& area, Touched& to) {
     const auto file = key::parse(path, rules, key::Syntax::kLiteral);
     if (!file || !is_touched(danger, path, false)) continue;
     for (const core::Lease& lease : held_) {
-      if (holds(lease, file->resource)) to.try_emplace(path, Affected{path, lease.owner});
+      if (core::holds_alone(lease, file->resource))
+        to.try_emplace(path, Affected{path, lease.owner});
     }
   }
 }

@@ -114,6 +114,15 @@ TEST_F(WhoseWork, WhoeverLocksTheFileMayDoWithItWhatItLikes) {
   all_pass("it holds the file on purpose");
 }
 
+TEST_F(WhoseWork, ItsOwnEditAfterTheLockTakesNothingBack) {
+  wrote("s1", "a.c", "changed by s1");
+  gone("s1");
+  take({"claude-code", "s2"}, "a.c");
+  turn("s2");
+  wrote("s2", "a.c", "changed by s1, and by s2");
+  all_pass("it holds the file on purpose");
+}
+
 TEST_F(WhoseWork, WhatAPersonChangesIsNotTheNextCommandsDoing) {
   wrote("s1", "a.c", "changed by s1");
   over("s1");
