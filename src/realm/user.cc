@@ -4,17 +4,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <memory>
 #include <vector>
 
 namespace lockkeeper::realm {
 
 std::optional<User> find_user(uid_t uid) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/etc/passwd", "re"),
+                                                             &std::fclose);
+  if (!file) return std::nullopt;
   struct passwd entry{};
   struct passwd* found = nullptr;
   std::vector<char> buffer(16384);
-  ::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found);
-  if (found == nullptr) return std::nullopt;
-  return User{found->pw_name, found->pw_dir};
+  while (::fgetpwent_r(file.get(), &entry, buffer.data(), buffer.size(), &found) == 0) {
+    if (found->pw_uid == uid) return User{found->pw_name, found->pw_dir};
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> home_folder(const Environment& env) {

@@ -14,7 +14,8 @@ struct User {
   std::string name;
   std::string home;
 };
-// nullopt: there is no such user.
+// From /etc/passwd alone: other name services are shared libraries, which a static program cannot
+// load. nullopt: there is no such user.
 std::optional<User> find_user(uid_t uid);
 
 // $HOME, or this user's home folder: a service manager may start programs without the variable.

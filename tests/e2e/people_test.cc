@@ -209,6 +209,7 @@ TEST_F(People, B4_ARenewalForAnotherReasonWarns) {
 TEST_F(People, B4_ARenewalFromAProcessThatIsYoungerThanTheLeaseWarns) {
   stage_.expect(0, "ann", {"acquire", "a"});
   stage_.pass_ms(1'500);
+  stage_.env["LK"] = Stage::preloadable();
   stage_.env["LOCKKEEPER_AGENT"] = "ann";
   const Answer again = shell("find . -maxdepth 0 -exec \"$LK\" acquire a \\;");
   EXPECT_THAT(again.err, HasSubstr("if that was not you, give each of you a --session"));

@@ -51,6 +51,10 @@ const char* Stage::program() {
   return named != nullptr ? named : LOCKKEEPER_BINARY;
 }
 
+const char* Stage::preloadable() {
+  return LOCKKEEPER_PRELOADABLE;
+}
+
 void Stage::file(const std::string& name, const std::string& text) const {
   const std::string full = repo() + "/" + name;
   std::filesystem::create_directories(std::filesystem::path(full).parent_path());
@@ -70,6 +74,9 @@ void Stage::git(const std::string& in, const Words& words) {
 
 void Stage::pass_ms(int ms) {
   if (kSanitized) return pause_ms(ms);  // its library must be the first one
+  if (passed_ms_ == 0) {                // what scripts start, too
+    env["PATH"] = std::filesystem::path(preloadable()).parent_path().string() + ":" + env["PATH"];
+  }
   passed_ms_ += ms;
   env["LD_PRELOAD"] = LOCKKEEPER_LATER;
   env["STAGE_LATER_MS"] = std::to_string(passed_ms_);
@@ -87,7 +94,7 @@ Launch Stage::command(const Words& argv) {
 }
 
 Launch Stage::launch(const std::string& agent, const Words& words) {
-  Words argv{program()};
+  Words argv{env.contains("LD_PRELOAD") ? preloadable() : program()};
   argv.insert(argv.end(), words.begin(), words.end());
   Launch launch = command(argv);
   if (!agent.empty()) launch.env["LOCKKEEPER_AGENT"] = agent;

@@ -39,6 +39,9 @@ class Stage {
 
   // The shipped program: that of this build, or the one that LOCKKEEPER_TEST_PROGRAM names.
   static const char* program();
+  // The same, if something may be loaded in front of the C library (LD_PRELOAD): the shipped one is
+  // linked statically.
+  static const char* preloadable();
 
   std::string repo() const { return path("repo"); }
   std::string store() const { return repo() + "/.git/lockkeeper"; }

@@ -71,6 +71,7 @@ void FaultStage::have(const Faults& faults) {
 
 Launch FaultStage::faulty(const Faults& faults, const std::string& agent, const Words& words) {
   Launch made = launch(agent, words);
+  made.argv.front() = preloadable();
   made.env["LD_PRELOAD"] = LOCKKEEPER_PRELOAD;
   for (const auto& [name, value] : faults) made.env["FAULTS_" + name] = value;
   return made;
