@@ -42,28 +42,43 @@ Result<void> Keeper::load(bool all) {
   loaded_ = true;
   loaded_all_ = all;
   LK_ASSIGN(Vault* const from, vault());
-  LK_ASSIGN(std::vector<Version> versions, from->recent(all));
+  LK_ASSIGN(read_, from->recent(all));
   recent_.clear();
-  for (Version& version : versions) {
-    if (version.content_is == Content::kSecret && version.size > 0) {
-      secrets_in_.insert_or_assign(version.content, version.path);
-    }
-    const bool stash = version.kind == Kind::kStash;
-    if (!stash && version.worktree != worktree_) continue;
-    std::string key = stash ? kStashPath + version.content : version.path;
-    recent_.insert_or_assign(std::move(key), std::move(version));
+  records_.clear();
+  for (const std::string& records : read_) {
+    each_record(records, [&](const Record& record) {
+      look_at(record);
+      return true;
+    });
   }
   return {};
 }
 
+// Most are never asked for, and reading them whole took as long as keeping a file.
+void Keeper::look_at(const Record& record) {
+  const bool stash = record.kind == Kind::kStash;
+  if (stash || record.content_is == Content::kSecret) {
+    auto version = version_of(record);
+    if (!version) return;
+    if (!stash && version->size > 0) secrets_in_.insert_or_assign(version->content, version->path);
+    if (stash) recent_.insert_or_assign(kStashPath + version->content, std::move(*version));
+  }
+  if (!stash && record.worktree == worktree_) records_.insert_or_assign(record.path, record);
+}
+
+bool Keeper::knows(const std::string& path) const {
+  return recent_.contains(path) || records_.contains(path);
+}
+
 Result<const Version*> Keeper::newest(const std::string& path) {
   LK_CHECK(load(false));
-  auto found = recent_.find(path);
-  if (found == recent_.end() && !loaded_all_ && ++misses_ > kMissesMax) {
-    LK_CHECK(load(true));
-    found = recent_.find(path);
-  }
-  return found == recent_.end() ? nullptr : &found->second;
+  if (!knows(path) && !loaded_all_ && ++misses_ > kMissesMax) LK_CHECK(load(true));
+  if (const auto found = recent_.find(path); found != recent_.end()) return &found->second;
+  const auto record = records_.find(path);
+  if (record == records_.end()) return nullptr;
+  auto version = version_of(record->second);
+  if (!version) return nullptr;
+  return &recent_.insert_or_assign(path, std::move(*version)).first->second;
 }
 
 bool Keeper::is_safe(const std::string& path, std::int64_t kept_wall_ms) {
@@ -73,7 +88,7 @@ bool Keeper::is_safe(const std::string& path, std::int64_t kept_wall_ms) {
     safe_since_ms_ = since.value_or(0);
   }
   if (kept_wall_ms >= *safe_since_ms_) return true;
-  return !load(true) || recent_.contains(path);
+  return !load(true) || knows(path);
 }
 
 Result<Seen> Keeper::add(Version version, std::optional<std::string_view> content,

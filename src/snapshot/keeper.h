@@ -15,8 +15,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "base/error.h"
+#include "snapshot/record.h"
 #include "snapshot/tree.h"
 #include "snapshot/vault.h"
 #include "snapshot/version.h"
@@ -73,6 +76,8 @@ class Keeper {
  private:
   Result<Vault*> vault();
   Result<void> load(bool all);
+  void look_at(const Record& record);
+  bool knows(const std::string& path) const;
   Content content_is(const std::string& path, std::uint64_t size) const;
   bool would_keep(const Version& known, const std::string& path) const;
   bool is_secrets(const std::string& content) const;
@@ -92,7 +97,10 @@ class Keeper {
   bool loaded_ = false;
   bool loaded_all_ = false;
   std::size_t misses_ = 0;
-  std::map<std::string, Version, std::less<>> recent_;          // the newest of each path
+  // The newest of each path: as they were read, and of those that somebody asked for, whole.
+  std::vector<std::string> read_;
+  std::unordered_map<std::string_view, Record> records_;
+  std::map<std::string, Version, std::less<>> recent_;
   std::map<std::string, std::string, std::less<>> secrets_in_;  // hash → a file that has it
 };
 

@@ -6,7 +6,7 @@ namespace lockkeeper::snapshot {
 namespace {
 
 // Faster than it is small: a hook waits for it.
-constexpr int kLevel = -1;
+constexpr int kLevel = -3;
 
 }  // namespace
 

@@ -41,32 +41,21 @@ std::string id_of(std::uint64_t checksum) {
   return to_hex(bytes);
 }
 
-std::optional<Version> decode(std::string_view payload, std::uint64_t checksum) {
-  RecordReader in(payload);
-  const std::uint64_t format = in.number();
-  if (format != kFormat && format != kFormatWithoutTree) return std::nullopt;
-  Version version;
-  version.id = id_of(checksum);
-  version.at_wall_ms = in.signed_number();
-  version.worktree = in.text();
-  version.path = in.text();
-  version.writer = take_who(in);
-  version.by = take_who(in);
-  const bool known = take_choice(in, Why::kRestore, version.why) &&
-                     take_choice(in, Kind::kStash, version.kind) &&
-                     take_choice(in, Content::kUnread, version.content_is);
-  const std::uint64_t mode = in.number();
-  version.mode = static_cast<std::uint32_t>(mode & 07777U);
-  version.target = in.text();
-  version.content = to_hex(in.text());
-  version.size = in.number();
-  version.mark.size = in.number();
-  version.mark.modified_ns = in.signed_number();
-  version.mark.changed_ns = in.signed_number();
-  version.mark.inode = in.number();
-  if (format == kFormat) version.tree = in.text();
-  if (!known || !in.at_end()) return std::nullopt;
-  return version;
+bool is_known(std::uint64_t format) {
+  return format == kFormat || format == kFormatWithoutTree;
+}
+
+// False: a newer program wrote it.
+bool glance_at(Record& record) {
+  RecordReader in(record.payload);
+  if (!is_known(in.number())) return false;
+  in.signed_number();  // when
+  record.worktree = in.text();
+  record.path = in.text();
+  for (int name = 0; name < 4; ++name) in.text();  // of who wrote it and who kept it
+  Why why{};
+  return take_choice(in, Why::kRestore, why) && take_choice(in, Kind::kStash, record.kind) &&
+         take_choice(in, Content::kUnread, record.content_is) && !in.failed();
 }
 
 // The record at the front: its payload. Nullopt: there is none.
@@ -111,7 +100,35 @@ std::string encode_version(Version& version) {
   return record + payload;
 }
 
-Scanned each_version(std::string_view bytes, const std::function<bool(Version&&)>& visit) {
+std::optional<Version> version_of(const Record& record) {
+  RecordReader in(record.payload);
+  const std::uint64_t format = in.number();
+  if (!is_known(format)) return std::nullopt;
+  Version version;
+  version.id = id_of(record.checksum);
+  version.at_wall_ms = in.signed_number();
+  version.worktree = in.text();
+  version.path = in.text();
+  version.writer = take_who(in);
+  version.by = take_who(in);
+  const bool known = take_choice(in, Why::kRestore, version.why) &&
+                     take_choice(in, Kind::kStash, version.kind) &&
+                     take_choice(in, Content::kUnread, version.content_is);
+  const std::uint64_t mode = in.number();
+  version.mode = static_cast<std::uint32_t>(mode & 07777U);
+  version.target = in.text();
+  version.content = to_hex(in.text());
+  version.size = in.number();
+  version.mark.size = in.number();
+  version.mark.modified_ns = in.signed_number();
+  version.mark.changed_ns = in.signed_number();
+  version.mark.inode = in.number();
+  if (format == kFormat) version.tree = in.text();
+  if (!known || !in.at_end()) return std::nullopt;
+  return version;
+}
+
+Scanned each_record(std::string_view bytes, const std::function<bool(const Record&)>& visit) {
   Scanned scanned;
   while (!bytes.empty()) {
     const auto payload = record_at(bytes);
@@ -121,16 +138,30 @@ Scanned each_version(std::string_view bytes, const std::function<bool(Version&&)
       bytes.remove_prefix(next);
       continue;
     }
-    const std::uint64_t checksum = read_be64(bytes.substr(8));
+    Record record;
+    record.payload = *payload;
+    record.checksum = read_be64(bytes.substr(8));
     bytes.remove_prefix(kHeadBytes + payload->size());
-    auto version = decode(*payload, checksum);
-    if (!version) {
+    if (!glance_at(record)) {
       ++scanned.unknown;
       continue;
     }
     ++scanned.versions;
-    if (!visit(std::move(*version))) break;
+    if (!visit(record)) break;
   }
+  return scanned;
+}
+
+Scanned each_version(std::string_view bytes, const std::function<bool(Version&&)>& visit) {
+  std::size_t unknown = 0;
+  Scanned scanned = each_record(bytes, [&](const Record& record) {
+    auto version = version_of(record);
+    if (version) return visit(std::move(*version));
+    ++unknown;
+    return true;
+  });
+  scanned.versions -= unknown;
+  scanned.unknown += unknown;
   return scanned;
 }
 

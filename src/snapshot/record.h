@@ -9,7 +9,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,8 +30,21 @@ struct Scanned {
   std::size_t unknown = 0;     // records that a newer program wrote
 };
 
+// A record, read only as far as a search needs it. It points into the bytes.
+struct Record {
+  std::string_view worktree;
+  std::string_view path;
+  Kind kind = Kind::kFile;
+  Content content_is = Content::kKept;
+  std::string_view payload;
+  std::uint64_t checksum = 0;
+};
+// Nullopt: a newer program wrote it.
+std::optional<Version> version_of(const Record& record);
+
 // Calls `visit` for each record, in the order of the bytes. Any bytes will do. `visit` says false
 // to stop.
+Scanned each_record(std::string_view bytes, const std::function<bool(const Record&)>& visit);
 Scanned each_version(std::string_view bytes, const std::function<bool(Version&&)>& visit);
 
 }  // namespace lockkeeper::snapshot

@@ -62,9 +62,9 @@ class Vault {
   Result<void> add(Version& version, std::optional<std::string_view> content,
                    std::int64_t now_wall_ms);
 
-  // The newest versions, oldest first: those of the last few hundred records, or all of the two
-  // newest generations.
-  Result<std::vector<Version>> recent(bool all) const;
+  // The newest records, for each_record(), the older ones first: the last few hundred, or all of
+  // the two newest generations.
+  Result<std::vector<std::string>> recent(bool all) const;
   // What was kept then or later is in those two. 0: there is only one.
   Result<std::int64_t> safe_since_ms() const;
   // All, oldest first. `visit` says false to stop. What cannot be read is counted, not an error.

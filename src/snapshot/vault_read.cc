@@ -38,11 +38,10 @@ Result<std::string> end_of_index(const Folder& generation, std::uint64_t most) {
 
 }  // namespace
 
-Result<std::vector<Version>> Vault::recent(bool all) const {
-  std::vector<Version> versions;
+Result<std::vector<std::string>> Vault::recent(bool all) const {
   LK_ASSIGN(const Listing listing, list());
   std::uint64_t left = all ? kIndexBytesMost : kRecentBytes;
-  std::vector<std::string> indexes;  // the newest first
+  std::vector<std::string> indexes;
   for (const Generation& generation : listing.generations | std::views::reverse) {
     if (indexes.size() == kNewestGenerations || left == 0) break;
     LK_ASSIGN(const std::optional<Folder> folder, folder_.folder_if_any(generation.name));
@@ -51,13 +50,8 @@ Result<std::vector<Version>> Vault::recent(bool all) const {
     left -= bytes.size();
     indexes.push_back(std::move(bytes));
   }
-  for (const std::string& bytes : indexes | std::views::reverse) {
-    each_version(bytes, [&](Version&& version) {
-      versions.push_back(std::move(version));
-      return true;
-    });
-  }
-  return versions;
+  std::ranges::reverse(indexes);
+  return indexes;
 }
 
 Result<std::int64_t> Vault::safe_since_ms() const {
