@@ -1,4 +1,7 @@
 // After a commit, or whatever else has moved HEAD.
+#include <map>
+#include <optional>
+
 #include "guard/bypass.h"
 #include "guard/guard.h"
 #include "guard/scene.h"
@@ -9,15 +12,24 @@
 namespace lockkeeper::guard {
 namespace {
 
-// A change that the last commit has is safe: nobody is warned of it any more.
-// `looks`: at the files, too.
+using Contents = std::map<std::string, std::string>;  // path → id
+
+// A change that the last commit has is safe: nobody is warned of it any more. `arrived`: what alone
+// has changed in HEAD, if that is known. `looks`: at the files, too.
 Result<void> forget_committed(Scene& scene, const git::Reader& reader, const std::string& head,
-                              bool looks) {
-  LK_ASSIGN(const service::LookReply seen, scene.locks().look(scene.worktree()));
+                              const std::optional<Contents>& arrived, bool looks) {
+  LK_ASSIGN(service::LookReply seen, scene.locks().look(scene.worktree()));
+  if (arrived) {
+    std::erase_if(seen.traces,
+                  [&](const core::Trace& trace) { return !arrived->contains(trace.change.path); });
+  }
   std::vector<std::string> paths;
   for (const core::Trace& trace : seen.traces) paths.push_back(trace.change.path);
   if (paths.empty()) return {};
-  LK_ASSIGN(const auto contents, git::contents_at(reader, "HEAD", paths));
+  Contents contents = arrived.value_or(Contents());
+  if (!arrived) {
+    LK_ASSIGN(contents, git::contents_at(reader, "HEAD", paths));
+  }
   std::vector<std::string> safe;
   std::vector<core::Trace> committed;
   std::vector<core::Trace> others;
@@ -46,13 +58,19 @@ Result<void> settle_taken_back(Scene& scene, const git::Reader& reader, const st
 }
 
 // What git has brought in by itself: everything in which the worktree's commit is another now.
-Result<void> record_arrival(Scene& scene, const git::Reader& reader, std::string_view operation,
-                            const std::string& before, const std::string& now) {
+// Nullopt: there was nothing before.
+Result<std::optional<Contents>> record_arrival(Scene& scene, const git::Reader& reader,
+                                               std::string_view operation,
+                                               const std::string& before, const std::string& now) {
   const auto paths = git::between(reader, before, now);
-  if (!paths) return {};  // there was nothing before
+  if (!paths) return std::nullopt;
   LK_ASSIGN(const auto findings, scene.judge_paths(scene.committed(*paths), before));
   scene.tell_replay(operation, findings);
-  return {};
+  Contents contents;
+  for (const git::Difference& each : *paths) {
+    contents.emplace(each.path, each.kind == 'D' ? std::string() : each.id);
+  }
+  return contents;
 }
 
 // A merge that made a commit was looked at before it did.
@@ -76,20 +94,28 @@ Result<void> look_after(Scene& scene, std::string_view hook) {
     const std::string lost = scene.lost_lease();
     if (!lost.empty()) scene.notebook()->mark({*head, lost});
   }
-  if (hook == "post-applypatch") LK_CHECK(record_arrival(scene, reader, "am", "HEAD^", *head));
-  if (hook == "post-rewrite") LK_CHECK(record_arrival(scene, reader, "rebase", "ORIG_HEAD", *head));
+  std::optional<Contents> arrived;
+  if (hook == "post-applypatch") {
+    LK_ASSIGN(arrived, record_arrival(scene, reader, "am", "HEAD^", *head));
+  }
+  if (hook == "post-rewrite") {
+    LK_ASSIGN(arrived, record_arrival(scene, reader, "rebase", "ORIG_HEAD", *head));
+  }
   if (hook == "post-merge") {
     LK_ASSIGN(const bool forward, is_fast_forward(reader));
-    if (forward) LK_CHECK(record_arrival(scene, reader, "merge", "ORIG_HEAD", *head));
+    if (forward) {
+      LK_ASSIGN(arrived, record_arrival(scene, reader, "merge", "ORIG_HEAD", *head));
+    }
   }
   const bool looks = commit || hook == "post-checkout";
-  return forget_committed(scene, reader, *head, looks);
+  return forget_committed(scene, reader, *head, arrived, looks);
 }
 
 // A rebase goes to the commit that it builds on, and need not end with commits of its own.
 Result<void> look_at_rebase_start(Scene& scene, const std::vector<std::string>& arguments) {
   LK_ASSIGN(const git::Reader reader, reader_of(scene.repository()));
-  return record_arrival(scene, reader, "rebase", arguments[0], arguments[1]);
+  LK_CHECK(record_arrival(scene, reader, "rebase", arguments[0], arguments[1]));
+  return {};
 }
 
 }  // namespace
