@@ -33,7 +33,9 @@ class Payload {
     put(R"("PreToolUse","tool_name":"Edit","tool_input":{"file_path":")" + folder_ + "/edited/" +
         n + R"(.c","old_string":"a","new_string":"b"},"tool_use_id":"t)" + n + "\"");
   }
-  // After a shell command.
+  void before_shell() {
+    put(R"("PreToolUse","tool_name":"Bash","tool_input":{"command":"make"},"tool_use_id":"b1")");
+  }
   void after_shell() {
     put(R"("PostToolBatch","tool_calls":[{"tool_name":"Bash","tool_input":{"command":"make"},)"
         R"("tool_use_id":"b1","tool_response":"done"}])");
@@ -53,6 +55,53 @@ class Payload {
   const Fd before_;
   int count_ = 0;
 };
+
+// So many files that another agent has written.
+void write_files(Place& place, const std::string& here, int files) {
+  std::filesystem::create_directories(here + "/written");
+  const enforce::hook::Files disk(here);
+  core::ReportRequest report;
+  report.worktree = place.site().realm().root;
+  for (int i = 1; i <= files; ++i) {
+    const std::string path = "written/" + std::to_string(i) + ".c";
+    std::ofstream(here + "/" + path) << i;
+    report.changed.push_back(disk.change(path));
+    if (report.changed.size() < 1'000 && i < files) continue;
+    must(service::Locks(place.site(), {"codex", "other"}).report(report));
+    report.changed.clear();
+  }
+}
+
+// The hook around a shell command while another agent's files are there. `tell`: what it is told.
+void ask_around_shell(const Setup& setup, Answer& answer, const std::string& name, int files,
+                      void (Payload::*tell)(), double must_ms) {
+  if (!has_program(setup, answer)) return;
+  if (setup.seconds < 1) files = 100;
+  const std::string count = grouped(static_cast<std::size_t>(files));
+  setup.progress->say("preparing " + count + " files");
+  const std::string folder = setup.fresh("hook-" + name);
+  Place place(folder, Kept::kProcess);
+  const Inside inside(folder);
+  const std::string here = std::filesystem::current_path();
+  write_files(place, here, files);
+  setup.progress->say("measuring");
+  Payload payload(here);
+  const Words hook = {setup.lockkeeper, "hook", "claude"};
+  std::vector<Samples> samples = alternate({[&] {
+                                              (payload.*tell)();
+                                              return timed([&] { run_well(hook); });
+                                            },
+                                            [] { return timed([] { run_well({"/bin/true"}); }); }},
+                                           setup.seconds, kHookRunsLeast);
+  const double p50 = samples[0].p50();
+  answer.rows.push_back({"lockkeeper hook claude, " + name + " a shell command", "process",
+                         std::move(samples[0]), ""});
+  answer.rows.push_back({"/bin/true", "-", std::move(samples[1]), "any look at a file"});
+  answer.targets.push_back({.what = "the hook with " + count + " files takes at most",
+                            .value = p50 / 1000,
+                            .unit = "ms",
+                            .must = must_ms});
+}
 
 }  // namespace
 
@@ -100,45 +149,12 @@ void ask_hook(const Setup& setup, Answer& answer) {
   answer.targets.push_back({.what = "resident at most", .value = peak, .unit = "MiB", .must = 12});
 }
 
-// Files that another agent has written, which are looked at after each shell command.
-void ask_hook_look(const Setup& setup, Answer& answer) {
-  if (!has_program(setup, answer)) return;
-  const int files = setup.seconds < 1 ? 100 : 10'000;
-  setup.progress->say("preparing " + grouped(static_cast<std::size_t>(files)) + " files");
-  const std::string folder = setup.fresh("hook-look");
-  Place place(folder, Kept::kProcess);
-  const Inside inside(folder);
-  const std::string here = std::filesystem::current_path();
-  std::filesystem::create_directories(here + "/written");
-  const enforce::hook::Files disk(here);
-  core::ReportRequest report;
-  report.worktree = place.site().realm().root;
-  for (int i = 1; i <= files; ++i) {
-    const std::string path = "written/" + std::to_string(i) + ".c";
-    std::ofstream(here + "/" + path) << i;
-    report.changed.push_back(disk.change(path));
-    if (report.changed.size() < 1'000 && i < files) continue;
-    must(service::Locks(place.site(), {"codex", "other"}).report(report));
-    report.changed.clear();
-  }
-  setup.progress->say("measuring");
-  Payload payload(here);
-  const Words hook = {setup.lockkeeper, "hook", "claude"};
-  std::vector<Samples> samples = alternate({[&] {
-                                              payload.after_shell();
-                                              return timed([&] { run_well(hook); });
-                                            },
-                                            [] { return timed([] { run_well({"/bin/true"}); }); }},
-                                           setup.seconds, kHookRunsLeast);
-  const double p50 = samples[0].p50();
-  answer.rows.push_back(
-      {"lockkeeper hook claude, after a shell command", "process", std::move(samples[0]), ""});
-  answer.rows.push_back({"/bin/true", "-", std::move(samples[1]), "any look at a file"});
-  answer.targets.push_back(
-      {.what = "the look at " + grouped(static_cast<std::size_t>(files)) + " files takes at most",
-       .value = p50 / 1000,
-       .unit = "ms",
-       .must = 50});
+void ask_hook_before(const Setup& setup, Answer& answer) {
+  ask_around_shell(setup, answer, "before", 1'000, &Payload::before_shell, 5);
+}
+
+void ask_hook_after(const Setup& setup, Answer& answer) {
+  ask_around_shell(setup, answer, "after", 10'000, &Payload::after_shell, 50);
 }
 
 }  // namespace lockkeeper::bench

@@ -66,32 +66,4 @@ void ask_snapshot(const Setup& setup, Answer& answer) {
                             .must = 1});
 }
 
-// Before a shell command: has any of the files changed since it was kept?
-void ask_snapshot_look(const Setup& setup, Answer& answer) {
-  const std::size_t files = setup.seconds < 1 ? 100 : 1'000;
-  const std::string tree = setup.fresh("snapshot-look") + "/tree";
-  std::vector<std::string> paths;
-  for (std::size_t i = 0; i < files; ++i) {
-    paths.push_back("src/part" + std::to_string(i / 20) + "/f" + std::to_string(i) + ".cc");
-    std::filesystem::create_directories((std::filesystem::path(tree) / paths.back()).parent_path());
-    std::ofstream(tree + "/" + paths.back()) << i;
-  }
-  std::vector<Samples> samples = alternate({[&] {
-                                             return timed([&] {
-                                               snapshot::Tree look(tree);
-                                               for (const std::string& path : paths) {
-                                                 look.look(path);
-                                               }
-                                             });
-                                           }},
-                                           setup.seconds, kPairsLeast);
-  const double p50 = samples[0].p50();
-  answer.rows.push_back({"a look at each file", "process", std::move(samples[0]), ""});
-  answer.targets.push_back(
-      {.what = "the look at " + grouped(static_cast<long long>(files)) + " files takes at most",
-       .value = p50 / 1000,
-       .unit = "ms",
-       .must = 5});
-}
-
 }  // namespace lockkeeper::bench
