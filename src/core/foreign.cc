@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/bytes.h"
+#include "base/quote.h"
 #include "core/message.h"
 
 namespace lockkeeper::core {
@@ -93,7 +94,7 @@ Result<void> tell_holder(State& state, const Lease& foreign, const Conflict& con
   message.from.agent = "lockkeeper";
   message.to = conflict.holder.owner;
   message.type = "alert";
-  message.text = "foreign_conflict: " + foreign.owner.agent + " took " +
+  message.text = "foreign_conflict: " + shown(foreign.owner.agent) + " took " +
                  conflict.requested.resource.text() + " (" + foreign_path(foreign) +
                  ") although you hold " + conflict.held.resource.text() +
                  "; agree with it before you go on";

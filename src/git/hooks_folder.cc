@@ -65,7 +65,7 @@ Result<std::string> data_folder_of(const realm::Environment& env) {
   const auto data = realm::xdg_folder(env, "XDG_DATA_HOME", ".local/share");
   if (data) return realm::join_path(*data, "lockkeeper");
   return fail(Code::kFailed,
-              "there is no folder for git hooks: neither XDG_DATA_HOME nor HOME is set",
+              "its git hooks have no place: neither XDG_DATA_HOME nor HOME is set",
               "set HOME");
 }
 

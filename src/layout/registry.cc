@@ -226,20 +226,49 @@ std::string kinds_hint(const LayoutKinds& kinds) {
   return "the kinds are " + join(names, ", ");
 }
 
+namespace {
+
+Result<std::string> root_of(const realm::Realm& realm, const realm::LayoutSetting& setting) {
+  const bool absolute = setting.root.starts_with("/");
+  auto root = physical_root(absolute ? setting.root : realm::join_path(realm.root, setting.root));
+  if (!root) {
+    return fail(Code::kInvalidConfig,
+                setting.origin.text() + ": layout.root: " + root.error().message,
+                root.error().hint);
+  }
+  // Whoever clones a repository must not write elsewhere because its author says so.
+  if (!setting.of_repository || realm.contains(*root)) return root;
+  return fail(Code::kInvalidConfig,
+              setting.origin.text() + ": layout.root is " + quote(setting.root) +
+                  ", which is outside the repository",
+              "if you want it, write it into your own settings: lockkeeper layout add " +
+                  setting.kind + " " + shell_quote(setting.root));
+}
+
+Result<void> check_setting(const LayoutKinds& kinds, const realm::Realm& realm,
+                           const realm::LayoutSetting& setting) {
+  if (!kinds.contains(setting.kind)) {
+    return fail(Code::kInvalidConfig,
+                setting.origin.text() + ": layout has the unknown kind " + quote(setting.kind),
+                kinds_hint(kinds));
+  }
+  LK_CHECK(root_of(realm, setting));
+  return {};
+}
+
+}  // namespace
+
 Result<realm::Settings> load_settings(const Runtime& runtime, const realm::Realm& realm,
                                       std::vector<Error>* mistakes) {
   LK_ASSIGN(realm::Settings settings, realm::load_settings(realm, runtime.env, mistakes));
-  const LayoutKinds& kinds = runtime.layout_kinds;
   for (auto each = settings.layouts.begin(); each != settings.layouts.end();) {
-    if (kinds.contains(each->kind)) {
+    const auto good = check_setting(runtime.layout_kinds, realm, *each);
+    if (good) {
       ++each;
       continue;
     }
-    const Error mistake{Code::kInvalidConfig,
-                        each->origin.text() + ": layout has the unknown kind " + quote(each->kind),
-                        kinds_hint(kinds)};
-    if (mistakes == nullptr) return fail(mistake);
-    mistakes->push_back(mistake);
+    if (mistakes == nullptr) return fail(good.error());
+    mistakes->push_back(good.error());
     settings.partial = true;
     each = settings.layouts.erase(each);
   }
@@ -252,17 +281,7 @@ Result<std::vector<LayoutEntry>> load_layouts(const realm::Realm& realm,
   for (const realm::LayoutSetting& setting : settings.layouts) {
     LayoutEntry entry;
     entry.kind = setting.kind;
-    const bool absolute = setting.root.starts_with("/");
-    LK_ASSIGN(entry.root,
-              physical_root(absolute ? setting.root : realm::join_path(realm.root, setting.root)));
-    // Whoever clones a repository must not write elsewhere because its author says so.
-    if (setting.of_repository && !realm.contains(entry.root)) {
-      return fail(Code::kInvalidConfig,
-                  setting.origin.text() + ": layout.root is " + quote(setting.root) +
-                      ", which is outside the repository",
-                  "if you want it, write it into your own settings: lockkeeper layout add " +
-                      setting.kind + " " + shell_quote(setting.root));
-    }
+    LK_ASSIGN(entry.root, root_of(realm, setting));
     entry.mode = layout_mode(setting.mode).value_or(LayoutMode::kBoth);
     entry.options = setting.options;
     entry.origin = setting.origin;
@@ -270,6 +289,12 @@ Result<std::vector<LayoutEntry>> load_layouts(const realm::Realm& realm,
   }
   LK_ASSIGN(const std::vector<LayoutEntry> more, registered(realm));
   for (const LayoutEntry& entry : more) {
+    if (!realm.contains(entry.root) && !realm::has_own_store_folder(realm)) {
+      return fail(Code::kInvalidConfig,
+                  file_of(realm) + " names " + quote(entry.root) + ", which is outside of " +
+                      quote(realm.root) + ", and others may have written it",
+                  "if it is yours: chmod 700 " + shell_quote(realm.store_folder));
+    }
     const auto known =
         std::ranges::find_if(all, [&](const LayoutEntry& one) { return same_place(one, entry); });
     if (known == all.end()) {

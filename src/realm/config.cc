@@ -67,7 +67,9 @@ std::vector<ConfigFile> config_files(const Realm& realm, const Environment& env)
     files.push_back({join_path(*user, "lockkeeper/config.toml"), true});
   }
   if (!realm.machine) files.push_back({join_path(realm.root, kRepositoryConfigName), false, true});
-  files.push_back({join_path(realm.store_folder, kLocalConfigName), false});
+  // One that others may have written, or that came with a clone or an archive, is not this user's.
+  const bool theirs = !has_own_store_folder(realm);
+  files.push_back({join_path(realm.store_folder, kLocalConfigName), false, theirs});
   return files;
 }
 
@@ -233,6 +235,12 @@ Result<std::int64_t> lease_ttl(const Settings& settings, std::optional<std::int6
     return fail(too_long("a lease of " + format_duration(ms), longest));
   }
   return ms;
+}
+
+std::int64_t bounded_ttl_ms(const Settings& settings, std::int64_t usual_ms) {
+  if (lease_ttl(settings, usual_ms)) return usual_ms;
+  const std::int64_t longest = settings.lease_longest_ms.value;
+  return longest == kNoEnd ? settings.lease_default_ms.value : longest;
 }
 
 Result<void> check_allowed(const Settings& settings, std::string_view agent,

@@ -103,6 +103,9 @@ Result<Settings> load_settings(const Realm& realm, const Environment& env,
 // endless although lease.endless is false. The last two name the setting's origin.
 Result<std::int64_t> lease_ttl(const Settings& settings, std::optional<std::int64_t> asked_ms);
 
+// For a protocol with a usual ttl of its own (kNoEnd: none): that, or as much of it as is allowed.
+std::int64_t bounded_ttl_ms(const Settings& settings, std::int64_t usual_ms);
+
 // May this agent lock this, according to [[protect]] and [[policy]]? operation_not_permitted names
 // the rule's pattern, file, line and reason.
 Result<void> check_allowed(const Settings& settings, std::string_view agent,

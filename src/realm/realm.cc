@@ -252,6 +252,14 @@ Result<Realm> machine_realm(const Environment& env) {
   return realm;
 }
 
+bool has_own_store_folder(const Realm& realm) {
+  struct stat info{};
+  if (::lstat(realm.store_folder.c_str(), &info) != 0) return errno == ENOENT || errno == ENOTDIR;
+  if (!S_ISDIR(info.st_mode)) return false;
+  const bool private_to_user = (info.st_mode & 077) == 0;
+  return private_to_user || (realm.shared && (info.st_mode & S_ISGID) != 0);
+}
+
 Result<bool> begins_realm(const std::string& folder, const Realm& outer) {
   if (outer.machine) return false;
   auto git = git_begins_at(folder);

@@ -84,6 +84,10 @@ Result<Realm> realm_of(std::string_view absolute_path, const Environment& env);
 // ~/.local/state/lockkeeper, also where HOME is not set; /var/tmp/lockkeeper-UID without a home.
 Result<Realm> machine_realm(const Environment& env);
 
+// Was the folder of the store made by us, for this user or the repository's group? What came with a
+// clone has other permissions. True if it is not there.
+bool has_own_store_folder(const Realm& realm);
+
 // Does a folder (absolute, physical, below the root of `outer`) begin a realm or a worktree of its
 // own, so that paths below it are not named from that root? Cheap: up to three stat calls if the
 // answer is no. "Cannot tell" is an error.

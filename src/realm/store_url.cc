@@ -26,7 +26,7 @@ std::string inherited(const Realm& realm, const Environment& env) {
   where.env = env;
   if (url.empty() || where.explicit_dir.empty()) return url;
   const auto meant = find_realm(where);
-  return meant && !meant->same_table(realm) ? std::string() : url;
+  return meant && meant->same_table(realm) ? url : std::string();
 }
 
 }  // namespace

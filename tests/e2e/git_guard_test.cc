@@ -55,6 +55,14 @@ TEST_F(GitGuard, G1_AFileThatTwoHaveChangedIsNotCommittedByOneAlone) {
   EXPECT_THAT(taken.err, HasSubstr("you hold it since"));
 }
 
+TEST_F(GitGuard, D9_WithoutAHomeItSaysThatItIsNotAtWork) {
+  stage_.env.erase("HOME");
+  const Answer run = stage_.as("ann", {"run", "a", "--", "true"});
+  EXPECT_EQ(run.status, 0) << run.all();
+  EXPECT_THAT(run.err, HasSubstr("the commit guard is not at work"));
+  EXPECT_THAT(run.err, HasSubstr("HOME"));
+}
+
 TEST_F(GitGuard, G1_NoVerifyAllAndPathsAreJudgedTheSame) {
   edit("s1", "a", "of s1\n");
   stop("s1");

@@ -293,6 +293,21 @@ TEST_F(People, B11_ALayoutOfSettingsWithAMistakeIsNotGivenUp) {
   EXPECT_FALSE(exists(shown));
 }
 
+TEST_F(People, B11_ALayoutInAWrongPlaceKeepsNobodyFromGivingBack) {
+  stage_.expect(0, "ann", {"acquire", "a"});
+  for (const char* const root : {"/usr", "gone/spec"}) {
+    SCOPED_TRACE(root);
+    stage_.file("lockkeeper.toml",
+                std::string("[[layout]]\nkind = \"mkdir\"\nroot = \"") + root + "\"\n");
+    const Answer refused = stage_.as("ann", {"acquire", "b"});
+    EXPECT_EQ(refused.status, 78) << refused.all();
+    EXPECT_THAT(refused.err, HasSubstr("lockkeeper.toml"));
+    EXPECT_EQ(stage_.as("ann", {"list"}).status, 0);
+    EXPECT_EQ(stage_.as("ann", {"break", "b", "--reason", "x"}).status, 66);
+  }
+  EXPECT_THAT(stage_.as("ann", {"release", "a"}).out, HasSubstr("released a"));
+}
+
 TEST_F(People, B12_TheHistoryIsDeletedOnlyOnRequestAndOnRecord) {
   stage_.expect(0, "ann", {"acquire", "a"});
   const Answer refused = stage_.expect(64, "ann", {"purge", "--history"});

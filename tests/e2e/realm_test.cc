@@ -306,6 +306,9 @@ TEST_F(Where, A4_ACommandInheritsTheStoreOfItsOwnRealmAlone) {
   };
   EXPECT_EQ(inside("\"$LK\" check --held src/"), 0) << "the store was named by a flag";
   EXPECT_EQ(inside("cd " + other + " && \"$LK\" check src/a.c"), 75);
+  // The store of a realm that is gone is not another's.
+  const std::string gone = "env -u LOCKKEEPER_LEASE -u LOCKKEEPER_FENCE LOCKKEEPER_REALM=/gone ";
+  EXPECT_EQ(inside("cd " + other + " && " + gone + "\"$LK\" check src/a.c --realm ."), 75);
 }
 
 // Whoever clones a repository must not write elsewhere because its author says so.
@@ -321,6 +324,31 @@ TEST_F(Where, A8_ALayoutOfTheRepositorysFileStaysInside) {
   stage_.file("lockkeeper.toml", "[[layout]]\nkind = \"mkdir\"\nroot = \"link\"\n");
   EXPECT_EQ(stage_.as("ann", {"acquire", "src/a.c"}).status, 78) << "through a symlink";
   EXPECT_TRUE(std::filesystem::is_empty(outside));
+}
+
+// A bare repository can be a part of a clone, and an archive can bring a plain store: both have the
+// permissions of other files.
+TEST_F(Where, A8_SettingsThatCameWithACloneStayInside) {
+  const std::string outside = stage_.path("outside");
+  std::filesystem::create_directories(outside);
+  stage_.git("repo", {"init", "-q", "--bare", "inner"});
+  const std::string inner = stage_.repo() + "/inner";
+  const std::string store = inner + "/lockkeeper";
+  std::filesystem::create_directories(store);
+  std::filesystem::permissions(store, std::filesystem::perms(0755));
+  write_text(store + "/config.toml", "[[layout]]\nkind = \"mkdir\"\nroot = \"" + outside + "\"\n");
+  const auto refused = in(inner, "ann", {"acquire", "a"});
+  EXPECT_EQ(refused.status, 78) << refused.all();
+  EXPECT_THAT(refused.err, HasSubstr("outside the repository"));
+  write_text(store + "/config.toml", "");
+  write_text(store + "/layouts.json",
+             R"([{"kind":"mkdir","mode":"both","root":")" + outside + R"("}])");
+  const auto second = in(inner, "ann", {"acquire", "a"});
+  EXPECT_EQ(second.status, 78) << second.all();
+  EXPECT_THAT(second.err, HasSubstr("others may have written it"));
+  EXPECT_TRUE(std::filesystem::is_empty(outside));
+  std::filesystem::permissions(store, std::filesystem::perms(0700));
+  EXPECT_EQ(in(inner, "ann", {"acquire", "a"}).status, 0) << "it is this user's own";
 }
 
 TEST_F(Where, B8_GivingBackWhereNothingIsHeldCreatesNothing) {

@@ -67,6 +67,14 @@ TEST_F(MkdirBadInput, ASpecThatLeadsOutOfTheRepositoryIsRefusedUnlessNamed) {
   EXPECT_TRUE(fs::exists(where("elsewhere/.locks/tasks/T-1/owner")));
 }
 
+TEST_F(MkdirBadInput, D4_ATaskLastsAsLongAsTheSettingsAllow) {
+  stage_.file("lockkeeper.toml", "[lease]\nlongest = \"2h\"\n");
+  stage_.file("spec/x");
+  task(0, "ann", {"acquire", "T-1"});
+  const Json lease = stage_.list()["leases"][0];
+  EXPECT_FALSE(lease["expires_at"].is_null()) << lease.dump();
+}
+
 TEST_F(MkdirBadInput, TheRootIsFoundUpwards) {
   fs::create_directories(stage_.repo() + "/spec");
   fs::create_directories(stage_.repo() + "/src/deep");

@@ -35,9 +35,12 @@ class WorkflowScene : public testing::Test {
   }
 
   // A lock file as another tool writes it, in one step. Ends in `minutes`.
-  void foreign(const std::string& name, const std::string& files, int minutes = 60) {
+  // `agent`: empty: as its file is called.
+  void foreign(const std::string& name, const std::string& files, int minutes = 60,
+               const std::string& agent = "") {
     std::filesystem::create_directories(out() + "/locks");
-    write_text(lock_path(name), "{\"agent\":\"" + name.substr(0, name.find('.')) +
+    const std::string own = name.substr(0, name.find('.'));
+    write_text(lock_path(name), "{\"agent\":\"" + (agent.empty() ? own : agent) +
                                     "\",\"locked_at\":\"" + time_in(minutes - 60) +
                                     "\",\"files\":[" + files + "],\"expires_at\":\"" +
                                     time_in(minutes) + "\"}");

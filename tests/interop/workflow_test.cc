@@ -111,6 +111,27 @@ TEST_F(WorkflowInterop, AnExpiredLockOfAnyToolIsTakenOverWithTheWarning) {
   EXPECT_EQ(again["outcome"], "granted");
 }
 
+TEST_F(WorkflowInterop, A9_TheNameInAnotherToolsFileIsShownOnOneLine) {
+  foreign("frontend.lock", "\"src/a.ts\"", -1, "x\\nlockkeeper: locked everything");
+  const Answer granted = workflow(0, "lock", {"--agent", "frontend", "--file", "src/a.ts"});
+  EXPECT_THAT(granted.err, testing::Not(HasSubstr("\nlockkeeper: locked everything")));
+}
+
+TEST_F(WorkflowInterop, A3_TheSameWordsRenewALockBehindASymlink) {
+  std::filesystem::create_directory_symlink("src", stage_.repo() + "/link");
+  const Words words = {"--agent", "backend", "--file", "link/a.ts"};
+  workflow(0, "lock", words);
+  Words renewed = words;
+  renewed.emplace_back("--renew");
+  EXPECT_EQ(workflow(0, "lock", renewed).json()["outcome"], "renewed");
+}
+
+TEST_F(WorkflowInterop, D4_TheUsualTtlIsAsLongAsTheSettingsAllow) {
+  stage_.file("lockkeeper.toml", "[lease]\nlongest = \"30m\"\ndefault = \"30m\"\n");
+  workflow(0, "lock", {"--agent", "backend", "--file", "src/a.ts"});
+  workflow(73, "lock", {"--agent", "other", "--file", "src/b.ts", "--ttl", "1h"});
+}
+
 TEST_F(WorkflowInterop, D5_AnotherAgentThatTakesAnExpiredAgentsFilesGetsTheWarningToo) {
   foreign("frontend.lock", "\"src/a.ts\", \"src/b.ts\"", -1);
   foreign("docs.lock", "\"docs/x\"", -1);

@@ -48,8 +48,7 @@ guard::World git_world(const VerbContext& context, const std::string& cwd) {
 
 std::map<std::string, std::string> git_arming(VerbContext& context, const realm::Realm& realm) {
   const realm::Environment& env = context.runtime().env;
-  const bool homeless = !realm::xdg_folder(env, "XDG_DATA_HOME", ".local/share");
-  if (!realm.in_git || realm.bare || homeless) return {};
+  if (!realm.in_git || realm.bare) return {};
   auto variables = guard::arming(env, realm.root, context.environment().program);
   if (variables) return std::move(*variables);
   context.out().warning("the commit guard is not at work: " + variables.error().message);

@@ -88,9 +88,7 @@ service::HintContext asked(service::Locks& locks, const core::Claim& requested) 
 // The original's default ttl, but never more than the realm allows.
 std::int64_t ttl_ms(const AcquireLock& wanted, const realm::Settings& settings) {
   if (wanted.ttl_minutes) return *wanted.ttl_minutes * kMinuteMs;
-  const std::int64_t usual = kTtlMinutesDefault * kMinuteMs;
-  const std::int64_t longest = settings.lease_longest_ms.value;
-  return longest == kNoEnd ? usual : std::min(usual, longest);
+  return realm::bounded_ttl_ms(settings, kTtlMinutesDefault * kMinuteMs);
 }
 
 void newest_first(std::vector<Lock>& locks) {

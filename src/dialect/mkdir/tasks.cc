@@ -186,7 +186,7 @@ service::Member Tasks::member(const LockRequest& one, const TaskRequest& request
     command.wanted.convert_backslash = true;
     command.wanted.no_patterns = true;
   }
-  command.ttl_ms = kNoEnd;
+  command.ttl_ms = realm::bounded_ttl_ms(locks_.site().settings(), kNoEnd);
   command.terms.task = request.task;
   command.terms.reason = request.reason;
   command.attach_pid = request.attach_pid;

@@ -121,13 +121,15 @@ service::Locks Workflow::locks_of(const std::string& agent) const {
   return service::Locks(site_, {agent, session_of(entry_)}, under_);
 }
 
-Result<std::vector<key::Resource>> Workflow::resolve(const std::vector<std::string>& texts) {
+Result<std::vector<key::Resource>> Workflow::resolve(const std::vector<std::string>& texts,
+                                                     Spellings spellings) {
   realm::Resolver resolver(site_.realm(), site_.settings().key_rules(site_.realm()), realm::Base{},
                            site_.runtime().env, {.convert_backslash = true});
   std::vector<key::Resource> resources;
   for (const std::string& text : texts) {
-    LK_ASSIGN(key::Parsed parsed, resolver.resolve(text, key::Syntax::kLiteral));
-    resources.push_back(std::move(parsed.resource));
+    LK_ASSIGN(const auto all, resolver.resolve_all(text, key::Syntax::kLiteral));
+    const std::size_t wanted = spellings == Spellings::kAll ? all.size() : 1;
+    for (std::size_t i = 0; i < wanted; ++i) resources.push_back(all[i].resource);
   }
   return resources;
 }
@@ -184,7 +186,7 @@ Result<std::optional<core::Lease>> Workflow::live_lease(const std::string& name)
 service::AcquireCommand Workflow::command(const Request& request) const {
   service::AcquireCommand command;
   command.wanted = wanted(texts_of(request));
-  command.ttl_ms = request.ttl_ms.value_or(kDefaultTtlMs);
+  command.ttl_ms = request.ttl_ms.value_or(realm::bounded_ttl_ms(site_.settings(), kDefaultTtlMs));
   command.terms.reason = request.task_description;
   command.terms.task = request.task;
   command.terms.layout = layout_.id();
@@ -223,7 +225,7 @@ Result<Locked> Workflow::name_taken(const Request& request, const Standing& stan
 
 Result<Locked> Workflow::renew(const Request& request, const core::Lease& lease) {
   if (!texts_of(request).empty()) {
-    LK_ASSIGN(const std::vector<key::Resource> asked, resolve(texts_of(request)));
+    LK_ASSIGN(const auto asked, resolve(texts_of(request), Spellings::kAll));
     if (!same(asked, resources_of(lease))) {
       return fail(Code::kInvalidInput,
                   "--renew: the live lock of " + request.agent + " has a different scope",
@@ -290,7 +292,7 @@ Result<std::vector<std::string>> Workflow::overwriting(const std::string& agent,
     LK_ASSIGN(const std::vector<plan::Clash> overlaps,
               plan::clashes_of({{}, wanted, {}}, {{}, each.resources, {}}));
     if (overlaps.empty() && each.name != lock_name(agent)) continue;
-    lines.push_back("Overwriting expired lock for " + each.file->agent);
+    lines.push_back("Overwriting expired lock for " + shown(each.file->agent));
   }
   return lines;
 }

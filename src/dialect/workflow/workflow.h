@@ -117,7 +117,9 @@ class Workflow {
   Result<Standing> standing(const std::string& name);
   Result<std::optional<core::Lease>> live_lease(const std::string& name);
   Result<void> stand_in_table(Standing& standing);
-  Result<std::vector<key::Resource>> resolve(const std::vector<std::string>& texts);
+  enum class Spellings { kFirst, kAll };  // behind a symlink a text has two
+  Result<std::vector<key::Resource>> resolve(const std::vector<std::string>& texts,
+                                             Spellings spellings = Spellings::kFirst);
   Result<Locked> name_taken(const Request& request, const Standing& standing);
   Result<Locked> renew(const Request& request, const core::Lease& lease);
   Result<std::optional<Locked>> before_lock(const Request& request, bool may_renew);

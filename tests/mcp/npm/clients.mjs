@@ -53,8 +53,6 @@ const clients = {
         : `command = "${program}"\nargs = ["mcp"]`;
       write(join(home, ".codex/config.toml"), `
 model_provider = "fake"
-approval_policy = "never"
-sandbox_mode = "danger-full-access"
 [model_providers.fake]
 name = "fake"
 base_url = "${url}/v1"
@@ -82,7 +80,7 @@ ${server}
       });
     },
     words: (prompt) => [
-      "-m", "gemini-2.5-flash", "--skip-trust", "--approval-mode", "yolo", "--output-format", "stream-json",
+      "-m", "gemini-2.5-flash", "--skip-trust", "--output-format", "stream-json",
       "-p", prompt,
     ],
     env: (url) => ({ GEMINI_API_KEY: "dummy", GOOGLE_GEMINI_BASE_URL: url }),
@@ -97,7 +95,7 @@ ${server}
       const lock = { ...server, tools: ["*"] };
       write(join(home, ".copilot/mcp-config.json"), { mcpServers: { lock } });
     },
-    words: (prompt) => ["-p", prompt, "--allow-all-tools"],
+    words: (prompt) => ["-p", prompt, "--allow-tool", "lock"],
     env: (url) => ({
       COPILOT_PROVIDER_BASE_URL: url,
       COPILOT_PROVIDER_TYPE: "anthropic",
