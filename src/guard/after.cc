@@ -107,7 +107,10 @@ Result<void> look_after(Scene& scene, std::string_view hook) {
       LK_ASSIGN(arrived, record_arrival(scene, reader, "merge", "ORIG_HEAD", *head));
     }
   }
-  const bool looks = commit || hook == "post-checkout";
+  // If a hook of the agent follows, it has to see who changed what.
+  const auto calls = scene.locks().own_calls();
+  const bool settles = !calls || calls->empty();
+  const bool looks = settles && (commit || hook == "post-checkout");
   return forget_committed(scene, reader, *head, arrived, looks);
 }
 

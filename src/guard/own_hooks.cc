@@ -9,7 +9,9 @@
 #include <cstdlib>
 
 #include "base/fd.h"
+#include "base/folder.h"
 #include "base/parse.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "git/config_block.h"
 #include "git/hooks_folder.h"
@@ -80,6 +82,21 @@ Result<std::optional<std::string>> path_in_files(const Repository& repository,
   return found;
 }
 
+// A file, beside our folder, that sets core.hooksPath as it is without us. Nullopt: it cannot be
+// written.
+std::optional<std::string> own_hooks_config(const Repository& repository, const std::string& ours,
+                                            const std::string& own) {
+  if (!ours.starts_with('/')) return std::nullopt;
+  const auto beside = Folder::open(realm::parent_path(ours), "", Folder::Kind::kPrivate);
+  if (!beside) return std::nullopt;
+  const std::string name = "own-" + sha256_hex(repository.common).substr(0, 16) + ".config";
+  const std::string text = git::included_text(own);
+  const auto there = beside->read(name, text.size() + 1);
+  const bool good = there && *there && **there == text;
+  if (!good && !beside->write(name, text)) return std::nullopt;
+  return realm::join_path(beside->path(), name);
+}
+
 }  // namespace
 
 Result<std::string> own_hooks_folder(const Repository& repository, const realm::Environment& env,
@@ -121,11 +138,22 @@ void hide_our_folder(const Repository& repository, const realm::Environment& env
   if (!config || !git::has_config_block(*config)) return;
   const char* const count = std::getenv("GIT_CONFIG_COUNT");
   const auto pairs = number_in<unsigned>(count == nullptr ? "0" : count);
-  if (!pairs) return;
-  const std::string number = std::to_string(*pairs);
-  ::setenv(("GIT_CONFIG_KEY_" + number).c_str(), "core.hooksPath", 1);
-  ::setenv(("GIT_CONFIG_VALUE_" + number).c_str(), own.c_str(), 1);
-  ::setenv("GIT_CONFIG_COUNT", std::to_string(*pairs + 1).c_str(), 1);
+  const auto file = pairs ? own_hooks_config(repository, ours, own) : std::nullopt;
+  if (!file) return;
+  // In this repository alone: a hook may work in another, which has hooks of its own.
+  std::string common;
+  for (const char c : repository.common) {
+    if (std::string_view("*?[\\").contains(c)) common += '\\';
+    common += c;
+  }
+  unsigned number = *pairs;
+  for (const std::string& folder : {common, common + "/**"}) {  // and in its worktrees
+    const std::string digits = std::to_string(number++);
+    ::setenv(("GIT_CONFIG_KEY_" + digits).c_str(), ("includeIf.gitdir:" + folder + ".path").c_str(),
+             1);
+    ::setenv(("GIT_CONFIG_VALUE_" + digits).c_str(), file->c_str(), 1);
+  }
+  ::setenv("GIT_CONFIG_COUNT", std::to_string(number).c_str(), 1);
 }
 
 Error become(const std::string& hook, const std::vector<std::string>& arguments,

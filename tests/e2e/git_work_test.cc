@@ -55,5 +55,37 @@ TEST_F(GitWork, WhatAPersonRestoresIsStillItsWriters) {
   EXPECT_EQ(shell("s1", "git commit -q -a -m x").status, 0);
 }
 
+// The commit guard's hook runs first, and must not take from the agent's hook what it has to see.
+TEST_F(GitWork, WhoDiscardsWorkIsRecordedInAGuardedShell) {
+  stage_.file("../discard.sh", "git checkout -q -- .\n");
+  edit("s1", "a", "of s1\n");
+  stop("s1");
+  EXPECT_EQ(hooked_shell("s2", "sh ../discard.sh").status, 0);
+  EXPECT_THAT(stage_.as("", {"recover"}).out, HasSubstr("session s2"));
+  EXPECT_THAT(messages_to("s1"), HasSubstr("a"));
+  edit("s3", "b", "of s3\n");
+  EXPECT_EQ(hooked_shell("s3", "git checkout -q -- b").status, 0);
+  EXPECT_THAT(stage_.as("", {"recover"}).out, testing::Not(HasSubstr("b@"))) << "its own";
+}
+
+TEST_F(GitWork, AHookThatWorksInAnotherRepositoryMeetsItsHooks) {
+  stage_.git(".", {"init", "-q", "other"});
+  stage_.file("../other/.git/hooks/pre-commit", "#!/bin/sh\necho of-the-other >>../ran\n");
+  stage_.file(".git/hooks/pre-commit", "#!/bin/sh\necho of-this >>../ran\n");
+  stage_.file(".git/hooks/post-commit",
+              "#!/bin/sh\nunset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE GIT_PREFIX\n"
+              "echo path=$(git config core.hooksPath) >>../ran\n"
+              "cd ../other && git commit -q --allow-empty -m x\n");
+  for (const char* hook :
+       {"../other/.git/hooks/pre-commit", ".git/hooks/pre-commit", ".git/hooks/post-commit"}) {
+    std::filesystem::permissions(stage_.repo() + "/" + hook, std::filesystem::perms(0755));
+  }
+  ASSERT_EQ(stage_.as("", {"install", "git"}).status, 0);
+  const Answer committed = past_the_guard("git commit -q --allow-empty -m x");
+  EXPECT_EQ(committed.status, 0) << committed.all();
+  EXPECT_EQ(text_of(stage_.path("ran")),
+            "of-this\npath=" + stage_.repo() + "/.git/hooks\nof-the-other\n");
+}
+
 }  // namespace
 }  // namespace lockkeeper::stage

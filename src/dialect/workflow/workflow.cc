@@ -373,6 +373,16 @@ Result<std::optional<core::Lease>> Workflow::older_namesake(const Locked& locked
   return older;
 }
 
+// Whoever looked in between may have ended it already: its file was never there, or is another's.
+Result<void> Workflow::give_back(const Locked& locked) {
+  service::ReleaseCommand command;
+  command.lease_ids = {locked.result.lease.id.text()};
+  const auto released = locks_of(locked.agent).release(command);
+  const bool over =
+      released || released.error().code == Code::kLost || released.error().code == Code::kNotFound;
+  return over ? Result<void>() : fail(released.error());
+}
+
 // After the grant. True: another lock of one of the names was first, and everything was released.
 Result<bool> Workflow::give_way(std::vector<Locked>& replies,
                                 const std::vector<std::size_t>& places, bool may_renew) {
@@ -386,12 +396,7 @@ Result<bool> Workflow::give_way(std::vector<Locked>& replies,
     if (renewed) first = reply.result.lease;
     if (!first) continue;
     late = true;
-    if (!renewed) {
-      service::Locks locks = locks_of(reply.agent);
-      service::ReleaseCommand command;
-      command.lease_ids = {reply.result.lease.id.text()};
-      LK_CHECK(locks.release(command));
-    }
+    if (!renewed) LK_CHECK(give_back(reply));
     core::Conflict conflict;
     conflict.requested = reply.result.lease.claims.front();
     conflict.held = first->claims.front();
@@ -406,10 +411,7 @@ Result<bool> Workflow::give_way(std::vector<Locked>& replies,
   for (const std::size_t place : places) {
     Locked& reply = replies[place];
     if (reply.name_taken) continue;
-    service::Locks locks = locks_of(reply.agent);
-    service::ReleaseCommand command;
-    command.lease_ids = {reply.result.lease.id.text()};
-    LK_CHECK(locks.release(command));
+    LK_CHECK(give_back(reply));
     reply.result = {};
     reply.result.outcome = Outcome::kHeld;
   }

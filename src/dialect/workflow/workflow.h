@@ -130,6 +130,7 @@ class Workflow {
                                                const std::vector<Standing>& expired);
   std::string workflow_of(const core::Owner& owner, const std::string& asker) const;
   Result<std::optional<core::Lease>> older_namesake(const Locked& locked);
+  Result<void> give_back(const Locked& locked);
   Result<bool> give_way(std::vector<Locked>& replies, const std::vector<std::size_t>& places,
                         bool may_renew);
   Result<Locked> explained(Locked locked, const std::vector<std::string>& wanted,

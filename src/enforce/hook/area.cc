@@ -25,6 +25,7 @@ using Scope = Danger::Scope;
 // Of a repository. Its other files can be made again.
 constexpr auto kHistory = std::to_array<std::string_view>(
     {".git/objects", ".git/refs", ".git/packed-refs", ".git/HEAD", ".git/index", ".git/worktrees"});
+constexpr std::string_view kGit = ".git";
 constexpr std::size_t kEntriesMax = 20'000;  // of the folders that are looked through
 
 bool is_wild(std::string_view text) {
@@ -127,6 +128,11 @@ std::vector<std::string> repositories_below(const std::string& top) {
   return found;
 }
 
+Result<std::vector<git::Worktree>> worktrees_of(const Place& place) {
+  LK_ASSIGN(const git::Reader reader, git::Reader::open(place.worktree(), {.reads_files = false}));
+  return git::worktrees(reader);
+}
+
 // Worktrees and repositories within the paths: they go with the folder that they are in.
 // `sure`: these paths are meant. One of somebody else's that cannot be read is then an error.
 Result<void> add_contained(Session& session, const std::string& folder, const shell::Path& below,
@@ -139,9 +145,7 @@ Result<void> add_contained(Session& session, const std::string& folder, const sh
   // A worktree of this repository is found wherever it is.
   if (place != nullptr && place->realm().in_git &&
       is_there(place->realm().common_dir + "/worktrees")) {
-    LK_ASSIGN(const git::Reader reader,
-              git::Reader::open(place->worktree(), {.reads_files = false}));
-    LK_ASSIGN(const std::vector<git::Worktree> trees, git::worktrees(reader));
+    LK_ASSIGN(const std::vector<git::Worktree> trees, worktrees_of(*place));
     for (const git::Worktree& tree : trees) {
       if (tree.path != top) inside.push_back(tree.path);
     }
@@ -168,15 +172,50 @@ Result<std::optional<shell::Path>> inside_worktree(const Place& place, const std
   std::string text = path.from_top ? path.text : here + "/" + path.text;
   if (path.text.starts_with('/')) {
     LK_ASSIGN(const Parted parts, parted(path.text, path.pattern));
+    LK_ASSIGN(const std::string itself, physical(path.text));
     const auto inside = below_root(place.worktree(), parts.folder);
-    if (!inside) return std::nullopt;
-    text = *inside + "/" + parts.rest;
+    const auto root = below_root(parts.folder, place.worktree());
+    const shell::Path last{parts.rest, path.pattern, path.by_shell};
+    const bool whole = (!path.pattern && itself == place.worktree()) ||
+                       (root && !root->empty() && shell::is_below(*root, last));
+    if (!inside && !whole) return std::nullopt;
+    text = whole ? std::string() : *inside + "/" + parts.rest;
   }
   const auto clean = clean_path(text);
   if (!clean) return std::nullopt;
   shell::Path inside{*clean, path.pattern, path.by_shell};
   if (inside.by_shell) inside.by_shell = finds_names(place.worktree(), *clean);
   return inside;
+}
+
+// Of a command of git in a folder that only the shell knows: it may be any of any worktree.
+Result<std::vector<Area>> areas_anywhere(Session& session, Place& home, const Danger& danger) {
+  std::vector<Place*> places{&home};
+  if (is_there(home.realm().common_dir + "/worktrees")) {
+    LK_ASSIGN(const std::vector<git::Worktree> trees, worktrees_of(home));
+    for (const git::Worktree& tree : trees) {
+      const auto place = session.place_at(tree.path);
+      const bool another = place && *place != nullptr && *place != &home;
+      if (another && (*place)->worktree() == tree.path) places.push_back(*place);
+    }
+  }
+  std::vector<Area> areas;
+  for (Place* const place : places) {
+    bool all = danger.scope != Scope::kPaths || danger.paths_unknown;
+    for (const shell::Path& path : danger.paths) {
+      const bool named = !path.text.starts_with('/') && clean_path(path.text).value_or("") != "";
+      all = all || (!named && !path.text.starts_with('/'));
+      if (named) {
+        add_area(areas, place, path);
+        add_area(areas, place, {.text = "*/" + path.text, .pattern = true});
+        continue;
+      }
+      LK_ASSIGN(auto inside, inside_worktree(*place, "", path));
+      if (inside) add_area(areas, place, std::move(*inside));
+    }
+    if (all) add_area(areas, place, {});
+  }
+  return areas;
 }
 
 // Of a command of git, which never looks behind symlinks.
@@ -186,13 +225,13 @@ Result<std::vector<Area>> git_areas(Session& session, const Danger& danger) {
             physical(absolute_of(session.folder(), danger.folder.known ? danger.folder.path : "")));
   LK_ASSIGN(Place* const place, session.place_at(folder));
   if (place == nullptr || !place->realm().in_git || place->realm().bare) return areas;
+  if (!danger.folder.known) return areas_anywhere(session, *place, danger);
   const std::optional<std::string> here = below_root(place->worktree(), folder);
-  if (!here || !danger.folder.known || danger.scope == Scope::kWorktree) {
+  if (!here || danger.scope == Scope::kWorktree) {
     if (danger.repositories) LK_CHECK(add_contained(session, place->worktree(), {}, areas));
     add_area(areas, place, {});
   }
-  const bool known = here && danger.folder.known;
-  if (!known) return areas;
+  if (!here) return areas;
   if (danger.scope == Scope::kFolder) {
     add_area(areas, place, {*here});
     if (danger.repositories) LK_CHECK(add_contained(session, folder, {}, areas));
@@ -210,6 +249,29 @@ Result<std::vector<Area>> git_areas(Session& session, const Danger& danger) {
     if (inside && area != areas.end()) area->excluded.push_back(std::move(*inside));
   }
   return areas;
+}
+
+// Does the path take git's own files of that repository along? `from`: the folder that the path is
+// relative to.
+bool takes_history(const std::string& common_dir, const std::string& from,
+                   const shell::Path& below) {
+  return std::ranges::any_of(kHistory, [&](std::string_view name) {
+    const auto path = below_root(from, common_dir + std::string(name.substr(kGit.size())));
+    return path && (below.text.empty() || shell::is_below(*path, below));
+  });
+}
+
+// All worktrees of a repository have their history, the lock table and what was kept in one folder.
+Result<void> add_worktrees(Session& session, Place& place, std::vector<Area>& areas) {
+  LK_ASSIGN(const std::vector<git::Worktree> trees, worktrees_of(place));
+  for (const git::Worktree& tree : trees) {
+    const auto other = session.place_at(tree.path);
+    const bool there = other && *other != nullptr && (*other)->worktree() == tree.path;
+    if (!there) continue;
+    add_area(areas, *other, {});
+    std::ranges::find(areas, *other, &Area::place)->removed = true;
+  }
+  return {};
 }
 
 // Of rm, which may name any path: a worktree, a part of one, or a folder that contains one.
@@ -231,11 +293,19 @@ Result<std::vector<Area>> rm_areas(Session& session, const Danger& danger) {
     const bool takes_home =
         home_below &&
         (parts.rest.empty() || (!home_below->empty() && shell::is_below(*home_below, below)));
+    LK_ASSIGN(Place* const place, session.place_at(path.pattern ? parts.folder : whole));
+    std::vector<Place*> repositories{home, place};
+    for (const Area& area : areas) repositories.push_back(area.place);
+    for (Place* const each : repositories) {
+      const bool git = each != nullptr && each->realm().in_git && !each->realm().bare;
+      if (git && takes_history(each->realm().common_dir, parts.folder, below)) {
+        LK_CHECK(add_worktrees(session, *each, areas));
+      }
+    }
     if (takes_home) {
       add_area(areas, home, {});
       continue;
     }
-    LK_ASSIGN(Place* const place, session.place_at(path.pattern ? parts.folder : whole));
     const auto inside = place == nullptr ? std::nullopt : below_root(place->worktree(), whole);
     if (!inside) continue;
     below.text = *inside;
@@ -256,8 +326,7 @@ Result<std::vector<Area>> worktree_areas(Session& session, const Danger& danger)
   LK_ASSIGN(const std::string named, physical(absolute_of(folder, name)));
   LK_ASSIGN(Place* const here, session.place_at(folder));
   if (here == nullptr || !here->realm().in_git) return areas;
-  LK_ASSIGN(const git::Reader reader, git::Reader::open(here->worktree(), {.reads_files = false}));
-  LK_ASSIGN(const std::vector<git::Worktree> trees, git::worktrees(reader));
+  LK_ASSIGN(const std::vector<git::Worktree> trees, worktrees_of(*here));
   for (const git::Worktree& tree : trees) {
     // Any of them, if only the shell knows which; never the main one.
     const bool meant = name.empty() ? &tree != &trees.front()

@@ -28,6 +28,15 @@ class Commands : public Hooks {
     write(file, text);
     run(Client::kClaude, batch(session, {{made, "ok"}}));
   }
+  // The same by s1, whose turn is then over, in any repository: "other/a.c".
+  void left_at(const std::string& file) {
+    json made = edit("s1", "x", "w" + std::to_string(++calls_));
+    made["tool_input"]["file_path"] = site_.files.at(file);
+    ASSERT_EQ(refusal(made), "");
+    site_.files.write(file, "changed");
+    run(Client::kClaude, batch("s1", {{made, "ok"}}));
+    over("s1");
+  }
   void over(const std::string& session) { run(Client::kClaude, claude(session, "Stop")); }
 
   json command(const std::string& session, const std::string& text) {

@@ -68,6 +68,11 @@ Doomed doomed_stashes(Place& place, const Danger& danger) {
   Doomed all = all_stashes(place);
   if (danger.whole) return all;
   Doomed doomed;
+  // What has a number now has a smaller one after an earlier entry is gone.
+  const auto add = [&](std::size_t number) {
+    const std::size_t end = std::min(number + danger.taken_before + 1, all.size());
+    for (std::size_t i = number; i < end; ++i) doomed.push_back(all[i]);
+  };
   for (const std::string& name : danger.names) {
     const std::size_t begin = name.starts_with("stash@{") ? 7 : 0;
     const std::string digits = name.substr(begin, name.find('}', begin) - begin);
@@ -79,10 +84,10 @@ Doomed doomed_stashes(Place& place, const Danger& danger) {
     if (by_commit != all.end()) {
       doomed.push_back(*by_commit);
     } else if (counted && !all.empty()) {
-      doomed.push_back(all[number.value_or(0)]);
+      add(number.value_or(0));
     }
   }
-  if (danger.names.empty() && !all.empty()) doomed.push_back(all.front());
+  if (danger.names.empty()) add(0);
   return doomed;
 }
 

@@ -91,13 +91,20 @@ bool Judge::is_folder(const shell::Folder& folder, const std::string& path, bool
 // Whoever adds or commits a file by its name means that file.
 Danger Judge::without_single_files(Danger danger) {
   const bool takes = danger.kind == Kind::kStage || danger.kind == Kind::kCommitAll;
-  if (!takes || !danger.folder.known) return danger;
-  const auto place =
-      session_.place_at(shell::folder_below({session_.folder()}, danger.folder.path).path);
+  if (!takes) return danger;
+  // Where only the shell knows the folder, the usual ones have to do: the commit guard looks again.
+  const bool sure = danger.folder.known;
+  const shell::Folder from = sure ? danger.folder : shell::Folder{session_.folder()};
+  const auto place = session_.place_at(shell::folder_below({session_.folder()}, from.path).path);
   const bool known = place && *place != nullptr;
   const shell::Folder top{known ? (*place)->worktree() : std::string(), known};
   std::erase_if(danger.paths, [&](const shell::Path& path) {
-    return !path.pattern && !is_folder(path.from_top ? top : danger.folder, path.text, false);
+    if (path.pattern) return false;
+    const bool at_top = known && is_folder(top, path.text, false);
+    if (path.from_top || !sure) {
+      return !at_top && (path.from_top || !is_folder(from, path.text, false));
+    }
+    return !is_folder(from, path.text, false);
   });
   return danger;
 }
@@ -346,7 +353,7 @@ shell::Found look_at_command(const Session& session, std::string_view command) {
   shell::Surroundings around;
   around.variables = [&](std::string_view name) -> std::optional<std::string> {
     if (name == "PWD") return session.folder();
-    if (name != "HOME" && name != "TMPDIR") return std::nullopt;
+    if (name != "HOME" && name != "TMPDIR" && name != "CLAUDE_PROJECT_DIR") return std::nullopt;
     return realm::variable(env, std::string(name).c_str());
   };
   around.exists = [&](const std::string& path) {
@@ -354,6 +361,13 @@ shell::Found look_at_command(const Session& session, std::string_view command) {
     const std::string whole =
         path.starts_with('/') ? path : realm::join_path(session.folder(), path);
     return ::stat(whole.c_str(), &info) == 0;
+  };
+  around.top = [&](const std::string& path) -> std::optional<std::string> {
+    const std::string whole =
+        path.starts_with('/') ? path : realm::join_path(session.folder(), path);
+    const auto realm = realm::realm_of(whole, env);
+    if (!realm || !realm->in_git || realm->bare) return std::nullopt;
+    return realm->root;
   };
   return shell::look_at_script(command, around);
 }

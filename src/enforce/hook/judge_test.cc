@@ -14,6 +14,70 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
+TEST_F(Commands, TheWorktreesOwnPathIsAllOfIt) {
+  leave_work();
+  const std::string top = site_.files.at("repo");
+  for (const std::string& command :
+       {"git checkout -- " + top, std::string("git restore \"$PWD\""),
+        std::string("git restore $(pwd)"), "git stash push -- " + top, "git clean -f " + top,
+        "git rm -rf " + top, "git add " + top, "git -C src checkout -- " + top}) {
+    EXPECT_NE(refused(command), "") << command;
+  }
+}
+
+TEST_F(Commands, AFolderThatOnlyTheShellKnowsMayBeAnyButAFileHasItsName) {
+  leave_work();
+  wrote("s2", "mine.c", "changed by s2");
+  for (const char* command :
+       {"cd \"$X\" && git add mine.c", "git -C \"$X\" add mine.c", "cd $X && git restore mine.c",
+        "cd \"$X\" && git commit -m x -- mine.c", "cd && git add mine.c",
+        "cd \"$(git rev-parse --show-toplevel)\" && git add mine.c && git commit -m x"}) {
+    EXPECT_EQ(refused(command), "") << command;
+  }
+  for (const char* command :
+       {"cd \"$X\" && git restore s.c", "git -C \"$X\" restore a.c", "cd \"$X\" && git restore .",
+        "git -C $X reset --hard", "cd \"$(git rev-parse --show-toplevel)\" && git add -A"}) {
+    EXPECT_NE(refused(command), "") << command;
+  }
+}
+
+TEST_F(Commands, AFolderThatOnlyTheShellKnowsMayBeInAnotherWorktree) {
+  git("worktree add -q ../tree -b tree");
+  left_at("tree/a.c");
+  for (const char* command : {"git -C \"$X\" reset --hard", "cd $X && git reset --hard",
+                              "for d in ../tree ../repo; do git -C $d reset --hard; done"}) {
+    EXPECT_NE(refused(command), "") << command;
+  }
+  EXPECT_EQ(refused("git reset --hard"), "") << "nobody else works here";
+  EXPECT_EQ(refused("cd \"$(git rev-parse --show-toplevel)\" && git add -A"), "");
+}
+
+// The history of all worktrees, their locks and what was kept are in one folder.
+TEST_F(Commands, GitsOwnFolderBelongsToEveryWorktree) {
+  git("worktree add -q ../tree -b tree");
+  left_at("tree/a.c");
+  for (const char* command : {"rm -rf .git", "rm -rf .git && git init", "rm -rf .git/objects",
+                              "cd .git && rm -rf refs", "rm -rf ../repo", "rm -rf ../repo/.git"}) {
+    EXPECT_NE(refused(command), "") << command;
+  }
+  EXPECT_EQ(refused("rm -rf src"), "");
+  EXPECT_EQ(refused("rm -rf .git/hooks"), "");
+}
+
+TEST_F(Commands, TheSecondOfTwoTakesTheNextStash) {
+  wrote("s1", "a.c", "changed by s1");
+  ran("s1", "stash push -q -- a.c");
+  over("s1");
+  wrote("s2", "mine.c", "changed by s2");
+  ran("s2", "stash push -q -- mine.c");
+  for (const char* command :
+       {"git stash drop; git stash drop", "git stash pop && git stash pop",
+        "for i in 1 2; do git stash drop; done", "while git stash drop; do :; done"}) {
+    EXPECT_NE(refused(command), "") << command;
+  }
+  EXPECT_EQ(refused("git stash pop"), "") << "its own is the newest";
+}
+
 TEST_F(Commands, EachAccidentIsRefusedAndNamesWhoseAndWhatToRunInstead) {
   leave_work();
   wrote("s2", "mine.c", "changed by s2");
@@ -26,7 +90,6 @@ TEST_F(Commands, EachAccidentIsRefusedAndNamesWhoseAndWhatToRunInstead) {
       {"git reset --hard", "git restore -- mine.c"},
       {"git reset --hard HEAD~1", "git restore -- mine.c"},
       {"git reset --merge", "git restore --"},
-      {"git reset --keep HEAD~1", "git restore --"},
       {"git checkout -- .", "git restore -- mine.c"},
       {"git checkout .", "git restore --"},
       {"git checkout a.c", "git restore --"},
@@ -317,12 +380,7 @@ TEST_F(Commands, WorkInAnotherWorktreeIsNotTouched) {
 
 TEST_F(Commands, RemovingAWorktreeWithWorkInItIsRefused) {
   git("worktree add ../other");
-  json made = edit("s1", "a.c", "e1");
-  made["tool_input"]["file_path"] = site_.files.at("other/a.c");
-  ASSERT_EQ(refusal(made), "");
-  site_.files.write("other/a.c", "changed");
-  run(Client::kClaude, batch("s1", {{made, "ok"}}));
-  over("s1");
+  left_at("other/a.c");
   EXPECT_THAT(refused("git worktree remove --force ../other"), HasSubstr("session s1"));
   EXPECT_THAT(refused("git worktree remove -f other"), HasSubstr("session s1"));
   EXPECT_EQ(refused("git worktree remove ../other"), "") << "git refuses that by itself";
@@ -334,15 +392,7 @@ TEST_F(Commands, RemovingAWorktreeWithWorkInItIsRefused) {
 TEST_F(Commands, AFolderTakesTheRepositoriesInItAlong) {
   git("worktree add .trees/one -b one");
   git("init ../above/nested");
-  const auto wrote_at = [&](const std::string& file) {
-    json made = edit("s1", "x", "w" + std::to_string(++calls_));
-    made["tool_input"]["file_path"] = site_.files.at(file);
-    ASSERT_EQ(refusal(made), "");
-    site_.files.write(file, "changed");
-    run(Client::kClaude, batch("s1", {{made, "ok"}}));
-    over("s1");
-  };
-  wrote_at("repo/.trees/one/a.c");
+  left_at("repo/.trees/one/a.c");
   EXPECT_THAT(refused("rm -rf .trees"), HasSubstr("session s1"));
   EXPECT_THAT(refused("rm -rf .trees/*"), HasSubstr("session s1"));
   EXPECT_THAT(refused("git clean -ffdx"), HasSubstr("session s1"));
@@ -350,7 +400,7 @@ TEST_F(Commands, AFolderTakesTheRepositoriesInItAlong) {
   EXPECT_EQ(refused("git clean -fdx"), "") << "git leaves other repositories alone";
   EXPECT_EQ(refused("rm -rf build"), "");
   EXPECT_EQ(refused("rm -rf ../above"), "");
-  wrote_at("above/nested/n.c");
+  left_at("above/nested/n.c");
   EXPECT_THAT(refused("rm -rf ../above"), HasSubstr("n.c"));
   EXPECT_THAT(refused("cd .. && rm -rf abo*"), HasSubstr("n.c"));
 }

@@ -84,10 +84,11 @@ struct Danger {
   // kDropStash, kTakeStash of the newest: the text itself stashes before. The scope is what that
   // puts away; if there is nothing, the newest is another one.
   bool after_stash = false;
-  bool if_configured = false;  // kAutostash: only where git's settings say so
-  bool creates = false;        // kMoveHead: with a name, to a new branch at that one
-  bool switches = false;       // kDiscard: and goes to another branch
-  bool repositories = false;   // kClean: also those that lie in the worktree
+  std::size_t taken_before = 0;  // kDropStash, kTakeStash: entries that go before, by the same text
+  bool if_configured = false;    // kAutostash: only where git's settings say so
+  bool creates = false;          // kMoveHead: with a name, to a new branch at that one
+  bool switches = false;         // kDiscard: and goes to another branch
+  bool repositories = false;     // kClean: also those that lie in the worktree
   // A path or name of it is known to the shell alone. That of kRemove may well be outside the
   // repository.
   bool paths_unknown = false;
@@ -123,6 +124,8 @@ struct Surroundings {
   Variables variables = {};
   // Is there such a file or folder? Paths as Folder has them. Without it: folders are there.
   std::function<bool(const std::string& path)> exists = {};
+  // What `git rev-parse --show-toplevel` says there. Without it: nobody knows.
+  std::function<std::optional<std::string>(const std::string& folder)> top = {};
 };
 
 Found look_at_script(std::string_view text, const Surroundings& around = {});

@@ -104,7 +104,7 @@ class GitJudging {
   }
   Danger in_paths(Danger one, std::span<const Word> words, bool from_file) const {
     one.scope = Scope::kPaths;
-    add_paths(one, words);
+    add_paths(one, words, literal_);
     const bool only_excludes = one.paths.empty() && !words.empty() && one.scope == Scope::kPaths;
     if (other_tree_) one.excluded.clear();
     const bool all = from_file || only_excludes || (other_tree_ && one.scope == Scope::kPaths);
@@ -125,6 +125,7 @@ class GitJudging {
   std::map<std::string, std::string, std::less<>> aliases_;  // by -c
   const Word* named_ = nullptr;                              // the folder, by -C
   bool other_tree_ = false;  // paths are not what they seem: --work-tree, --icase-pathspecs
+  bool literal_ = false;     // --literal-pathspecs
   bool autostash_ = false;   // by -c
   bool clean_unforced_ = false;
   bool helps_ = false;  // it only shows how it is used
@@ -160,6 +161,7 @@ std::span<const Word> GitJudging::global_options(std::span<const Word> words) {
     }
     if (text == "-c") setting(value.text);
     if (text == "--icase-pathspecs") other_tree_ = true;
+    if (text == "--literal-pathspecs") literal_ = true;
     if (!text.starts_with("--work-tree")) continue;
     other_tree_ = true;
     const std::size_t equals = text.find('=');
@@ -218,7 +220,9 @@ void GitJudging::take_stash(Kind kind, std::span<const Word> words) {
     if (!keeps) reading_.stashes.pop_back();
   }
   one.keeps_stash = keeps;
-  one.whole = words.front().text == "clear";
+  one.taken_before = reading_.stashes_taken;
+  if (!keeps && !one.after_stash && !helps_) ++reading_.stashes_taken;
+  one.whole = words.front().text == "clear" || (!keeps && reading_.loops > 0);
   for (const Word& word : named) {
     if (word.known) one.names.push_back(word.text);
     one.whole = one.whole || !word.known;
@@ -228,11 +232,21 @@ void GitJudging::take_stash(Kind kind, std::span<const Word> words) {
 
 void GitJudging::reset(std::span<const Word> words) {
   const GitWords git = read(words, "", {"--pathspec-from-file"});
-  if (git.has("--hard") || git.has("--merge") || git.has("--keep")) {
-    return found(danger(Kind::kDiscard));
+  const std::span<const Word> named = git.before_dashes();
+  // --keep refuses by itself where a changed file would be touched.
+  const bool discards = git.has("--hard") || git.has("--merge");
+  if (discards) found(danger(Kind::kDiscard));
+  const bool moves = !named.empty() && named.front().known && named.front().text != "HEAD";
+  if ((discards || git.has("--keep")) && moves) {
+    Danger leaves = danger(Kind::kDeleteBranch);  // the commits behind
+    leaves.names = {"HEAD"};
+    leaves.kept_by = named.front().text;
+    return found(std::move(leaves));
   }
-  const bool unknown = std::ranges::any_of(git.before_dashes(), &Word::is_anything);
-  if (unknown && !helps_) reading_.unclear("an option of git is known to the shell alone");
+  const bool unknown = std::ranges::any_of(named, &Word::is_anything);
+  if (unknown && !discards && !helps_) {
+    reading_.unclear("an option of git is known to the shell alone");
+  }
 }
 
 void GitJudging::checkout(std::span<const Word> words) {

@@ -106,19 +106,20 @@ void GitWords::letters(std::span<const Word> words, std::size_t& at, std::string
   }
 }
 
-void add_paths(Danger& danger, std::span<const Word> words) {
+void add_paths(Danger& danger, std::span<const Word> words, bool literal) {
   const auto widen = [&](Scope scope) { danger.scope = std::max(danger.scope, scope); };
   for (const Word& word : words) {
     if (!word.choices.empty()) {
-      add_paths(danger, chosen(word));
-    } else if (word.text.starts_with(':')) {
+      add_paths(danger, chosen(word), literal);
+    } else if (word.text.starts_with(':') && !literal) {
       if (!add_magic(danger, word)) widen(Scope::kWorktree);
     } else if (word.is_anything() || word.text.empty() || word.text == "." || word.text == "./" ||
-               word.text == "*" || word.is_all()) {
+               (word.text == "*" && !literal) || word.is_all()) {
       widen(Scope::kFolder);
     } else {
       // Git has wildcards of its own, also where the shell has none.
-      const bool wild = word.text.find_first_of("*?[") != std::string::npos;
+      const bool plain = literal && word.known && !word.pattern;
+      const bool wild = !plain && word.text.find_first_of("*?[") != std::string::npos;
       danger.paths.push_back(path_of(word, wild));
     }
   }

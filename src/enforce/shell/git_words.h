@@ -59,8 +59,8 @@ class GitWords {
   std::size_t dashes_ = std::string::npos;
 };
 
-// Makes paths of pathspecs.
-void add_paths(Danger& danger, std::span<const Word> words);
+// Makes paths of pathspecs. `literal`: git takes them for plain names.
+void add_paths(Danger& danger, std::span<const Word> words, bool literal);
 // `clean -e NAME`: what git then takes for ignored, wherever it is. A pattern with a '/' or with
 // more than `*` is not believed.
 std::vector<Path> left_by_clean(std::span<const Word> words);

@@ -51,6 +51,7 @@ struct Compound {
   bool may_not_run = false;       // all of it, or one of its branches
   bool after_or = false;          // `cd X || {`
   bool gave_up = false;           // it ends the script
+  bool repeats = false;           // a loop
   std::vector<Folder> ends = {};  // of its earlier branches
 };
 
@@ -83,7 +84,7 @@ class Reader {
   Output output_of(const Words& words, const Pending& now, const Output& piped);
   void strip_keywords(Words& words);
   void loop(std::span<const Word> words);
-  void open_compound(bool may_not_run);
+  void open_compound(bool may_not_run, bool repeats = false);
   void other_branch();
   void close_compound();
   void parenthesis(Pending& now);

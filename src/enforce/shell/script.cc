@@ -272,6 +272,12 @@ Output Reader::output_of(const Words& words, const Pending& now, const Output& p
     here(text);
     return text.known ? Output{text.text} : Output{};
   }
+  const bool asks_top = words.size() == 3 && program == "git" && words[1].text == "rev-parse" &&
+                        words[2].text == "--show-toplevel";
+  if (asks_top && reading_.around != nullptr && reading_.around->top && memory_.folder.known &&
+      memory_.elsewhere.empty() && !memory_.folder.fresh) {
+    return {reading_.around->top(memory_.folder.path)};
+  }
   if (program != "echo" && program != "printf") return {};
   std::string text;
   for (const Word& word : std::span(words).subspan(1)) {
@@ -291,8 +297,10 @@ std::optional<std::string> Reader::output() const {
   return body_known_ ? std::optional(body_) : std::nullopt;
 }
 
-void Reader::open_compound(bool may_not_run) {
+void Reader::open_compound(bool may_not_run, bool repeats) {
   Compound one{memory_.folder, memory_.elsewhere, std::exchange(pending_, {})};
+  one.repeats = repeats;
+  if (repeats) ++reading_.loops;
   one.sure = std::exchange(sure_, true);
   one.may_not_run = may_not_run;
   one.after_or = or_folder_.has_value();
@@ -312,6 +320,7 @@ void Reader::close_compound() {
   if (compounds_.empty()) return;
   Compound one = std::move(compounds_.back());
   compounds_.pop_back();
+  if (one.repeats) --reading_.loops;
   if (one.after_or) {
     memory_.folder = one.folder;
     memory_.elsewhere = one.elsewhere;
@@ -347,7 +356,7 @@ void Reader::strip_keywords(Words& words) {
       ++skip;
       const bool timed = first == "time" && skip < words.size() && words[skip].typed == "-p";
       if (timed) ++skip;
-      if (first == "if" || first == "while" || first == "until") open_compound(true);
+      if (first == "if" || first == "while" || first == "until") open_compound(true, first != "if");
       if (first == "{") open_compound(std::exchange(function_, false));
       if (first == "else" || first == "elif") other_branch();
       if (std::ranges::find(kKeywordsAtEnd, first) != kKeywordsAtEnd.end()) close_compound();
@@ -357,7 +366,7 @@ void Reader::strip_keywords(Words& words) {
     } else if (first == "for" || first == "select") {
       loop(std::span(words).subspan(skip + 1));
       skip = words.size();
-      open_compound(true);
+      open_compound(true, true);
     } else {
       break;
     }

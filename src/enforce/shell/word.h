@@ -84,6 +84,8 @@ class Stay {
 struct Reading {
   Found found = {};
   std::vector<Danger> stashes = {};  // that the text has made, and not dropped
+  std::size_t stashes_taken = 0;     // others that it has dropped
+  std::size_t loops = 0;             // that it is in
   const Surroundings* around = nullptr;
   std::size_t fresh = 0;                    // commands in repositories that are new
   std::size_t budget = 16 * kTextBytesMax;  // bytes still to be read, in all texts together
