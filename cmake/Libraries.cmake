@@ -49,3 +49,8 @@ target_link_libraries(dep_boost INTERFACE Threads::Threads)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(dep_boost INTERFACE -fcoroutines)
 endif()
+
+# TLS of the hub. Nothing of it runs before the first use.
+lockkeeper_archive(dep_crypto openssl/crypto.h libcrypto.a crypto)
+lockkeeper_archive(dep_ssl openssl/ssl.h libssl.a ssl)
+target_link_libraries(dep_ssl INTERFACE dep_crypto ${CMAKE_DL_LIBS} Threads::Threads)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -74,5 +75,7 @@ class RecordReader {
 // Lower-case hexadecimal, and back; empty on a bad digit or an odd length.
 std::string to_hex(std::string_view bytes);
 std::string from_hex(std::string_view text);
+// Strict: whole groups of four, padded, nothing after the padding. nullopt: it is not that.
+std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace lockkeeper

@@ -16,6 +16,11 @@ struct Attachment {
   std::int64_t pid = 0;
   std::uint64_t start_ticks = 0;
   bool attached() const { return slot != 0 || pid != 0; }
+  // A client on another machine, by the number of its session with a hub: only the hub that it
+  // talks to can tell whether it lives.
+  static constexpr std::uint64_t kRemote = 0x4c4b687562;  // instead of a pid namespace
+  static Attachment remote(std::uint64_t session) { return {0, kRemote, 1, session}; }
+  bool is_remote() const { return slot == 0 && pid_namespace == kRemote; }
   friend auto operator<=>(const Attachment&, const Attachment&) = default;
 };
 

@@ -1,6 +1,7 @@
 #include "http/address.h"
 
 #include <arpa/inet.h>
+#include <sys/un.h>
 
 #include "base/parse.h"
 #include "base/text.h"
@@ -27,6 +28,7 @@ bool is_v6(const std::string& text) {
 }  // namespace
 
 bool Address::is_loopback() const {
+  if (!socket.empty()) return true;
   return v6 ? host == "::1" : host.starts_with("127.");
 }
 
@@ -35,6 +37,7 @@ bool Address::is_any() const {
 }
 
 std::string Address::text() const {
+  if (!socket.empty()) return "unix:" + socket;
   return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
@@ -44,6 +47,14 @@ bool is_ip_address(std::string_view text) {
 }
 
 Result<Address> parse_address(std::string_view text) {
+  constexpr std::string_view kUnix = "unix:";
+  if (text.starts_with(kUnix)) {
+    Address address;
+    address.socket = text.substr(kUnix.size());
+    const bool fits = address.socket.size() < sizeof sockaddr_un::sun_path;
+    if (address.socket.starts_with('/') && fits && !address.socket.contains('\0')) return address;
+    return wrong(text, "the path of a socket is absolute and has at most 107 bytes");
+  }
   const auto colon = text.rfind(':');
   if (colon == std::string_view::npos) return wrong(text, "there is no port");
   const auto port = number_in<std::uint16_t>(text.substr(colon + 1));

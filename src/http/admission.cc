@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/bytes.h"
 #include "base/parse.h"
 #include "base/text.h"
 
@@ -38,6 +39,8 @@ bool is_ours(const Door& door, std::string_view text) {
   if (!host) return false;
   if (same_ignoring_case(*host, "localhost") || *host == "127.0.0.1" || *host == "::1") return true;
   if (same_ignoring_case(*host, door.address.host)) return true;
+  const auto is_host = [&](const std::string& name) { return same_ignoring_case(*host, name); };
+  if (std::ranges::any_of(door.names, is_host)) return true;
   return door.address.is_any() && is_ip_address(*host);
 }
 
@@ -52,16 +55,32 @@ Refusal forbidden(std::string message) {
   return {403, {}, std::move(message)};
 }
 
-std::optional<std::string_view> bearer_of(const Request& request) {
-  constexpr std::string_view kScheme = "Bearer ";
+// What follows the scheme in the one Authorization header; nullopt: it is another scheme.
+std::optional<std::string_view> authorized_by(const Request& request, std::string_view scheme) {
   const std::string* const header = request.header("Authorization");
   if (header == nullptr || request.count("Authorization") != 1) return std::nullopt;
   const std::string_view text = *header;
-  if (!same_ignoring_case(text.substr(0, kScheme.size()), kScheme)) return std::nullopt;
-  return trimmed(text.substr(kScheme.size()));
+  if (!same_ignoring_case(text.substr(0, scheme.size()), scheme)) return std::nullopt;
+  return trimmed(text.substr(scheme.size()));
+}
+
+bool has_token(const Door& door, const std::optional<std::string>& given) {
+  bool right = false;
+  for (const std::string& token : words_in(*door.token, "\n")) {
+    if (given && same_secret(token, *given)) right = true;  // each is compared, whichever it is
+  }
+  return right;
 }
 
 }  // namespace
+
+std::optional<std::string> bearer_of(const Request& request) {
+  if (const auto token = authorized_by(request, "Bearer ")) return std::string(*token);
+  const auto basic = authorized_by(request, "Basic ");
+  const auto words = basic ? from_base64(*basic) : std::nullopt;
+  if (!words || !words->contains(':')) return std::nullopt;
+  return words->substr(words->find(':') + 1);
+}
 
 bool same_secret(std::string_view secret, std::string_view given) {
   // Compares every byte of what is given, whatever the earlier ones were.
@@ -84,13 +103,9 @@ std::optional<Refusal> refusal(const Door& door, const Request& request) {
   if (origin != nullptr && (request.count("Origin") != 1 || !is_our_origin(door, *origin))) {
     return forbidden("pages of " + quote(*origin) + " may not use this server");
   }
-  if (!door.token) return std::nullopt;
+  if (door.is_open()) return std::nullopt;
   const auto given = bearer_of(request);
-  bool right = false;
-  for (const std::string& token : words_in(*door.token, "\n")) {
-    if (given && same_secret(token, *given)) right = true;  // each is compared, whichever it is
-  }
-  if (right) return std::nullopt;
+  if (door.admits ? door.admits(request) : has_token(door, given)) return std::nullopt;
   Refusal refused{401, {{"WWW-Authenticate", "Bearer realm=\"lockkeeper\""}}, {}};
   if (given) refused.headers[0].second += ", error=\"invalid_token\"";
   refused.message = given ? "the bearer token is not the one in the server's token file"

@@ -48,6 +48,15 @@ std::string_view Request::path() const {
   return std::string_view(target).substr(0, target.find('?'));
 }
 
+std::string_view media_type(std::string_view value) {
+  return trimmed(value.substr(0, value.find(';')));
+}
+
+bool is_json(const Request& request) {
+  const std::string* const type = request.header("Content-Type");
+  return type != nullptr && same_ignoring_case(media_type(*type), "application/json");
+}
+
 std::string_view reason_of(int status) {
   static constexpr std::pair<int, std::string_view> kReasons[] = {
       {100, "Continue"},
@@ -64,11 +73,14 @@ std::string_view reason_of(int status) {
       {406, "Not Acceptable"},
       {408, "Request Timeout"},
       {409, "Conflict"},
+      {410, "Gone"},
       {413, "Content Too Large"},
       {415, "Unsupported Media Type"},
       {417, "Expectation Failed"},
+      {429, "Too Many Requests"},
       {431, "Request Header Fields Too Large"},
       {500, "Internal Server Error"},
+      {501, "Not Implemented"},
       {503, "Service Unavailable"},
       {505, "HTTP Version Not Supported"}};
   const auto* const found =

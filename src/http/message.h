@@ -30,6 +30,10 @@ struct Request {
 // ASCII letters only, as everywhere in HTTP.
 bool same_ignoring_case(std::string_view a, std::string_view b);
 std::string_view trimmed(std::string_view text);
+// The type of "text/event-stream;q=0.9".
+std::string_view media_type(std::string_view value);
+// Does the Content-Type say JSON?
+bool is_json(const Request& request);
 
 // "Not Found"; "Unknown" for a status that we never send.
 std::string_view reason_of(int status);

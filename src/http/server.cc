@@ -1,18 +1,25 @@
 #include "http/server.h"
 
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <cstring>
 #include <ctime>
 
 #include "base/text.h"
 #include "http/connection.h"
 #include "http/loop.h"
+#include "http/tls.h"
 
 namespace lockkeeper::http {
 namespace asio = boost::asio;
@@ -32,6 +39,17 @@ void allow_descriptors(std::size_t connections) {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// A socket that a killed server has left behind: nobody answers there.
+void remove_stale(const std::string& path) {
+  struct stat info{};
+  if (::lstat(path.c_str(), &info) != 0 || !S_ISSOCK(info.st_mode)) return;
+  asio::io_context context;
+  asio::local::stream_protocol::socket probe(context);
+  error_code error;
+  probe.connect(asio::local::stream_protocol::endpoint(path), error);
+  if (error == asio::error::connection_refused) ::unlink(path.c_str());
+}
+
 }  // namespace
 
 class Server::Impl {
@@ -41,38 +59,105 @@ class Server::Impl {
         acceptor_(loop_->context),
         second_(loop_->context),
         ended_(loop_->context) {}
+  ~Impl() {
+    if (!made_.empty()) ::unlink(made_.c_str());
+  }
 
-  Result<void> listen();
+  Result<void> open();
   void run(int ended);
   void close();
   const Address& address() const { return loop_->options.door.address; }
   std::size_t connections() const { return loop_->connections; }
 
  private:
+  using Protocol = asio::generic::stream_protocol;
+  void listen_at(const Address& address, error_code& error);
+  void take_over(int inherited, Address& address, error_code& error);
   asio::awaitable<void> accept();
   asio::awaitable<void> tick();
-  void turn_away(tcp::socket socket);
+  void admit(Socket socket);
+  void turn_away(Socket socket);
   void end();
 
   const std::shared_ptr<Loop> loop_;
-  tcp::acceptor acceptor_;
+  asio::basic_socket_acceptor<Protocol> acceptor_;
+  std::unique_ptr<Tls> tls_;
+  std::string made_;  // the Unix socket
   asio::steady_timer second_;
   asio::posix::stream_descriptor ended_;
 };
 
-Result<void> Server::Impl::listen() {
-  Address& address = loop_->options.door.address;
-  error_code error;
-  const tcp::endpoint wanted(asio::ip::make_address(address.host, error), address.port);
+void Server::Impl::listen_at(const Address& address, error_code& error) {
+  const bool local = !address.socket.empty();
+  Protocol::endpoint wanted;
+  if (local) {
+    remove_stale(address.socket);
+    wanted = asio::local::stream_protocol::endpoint(address.socket);
+  } else {
+    wanted = tcp::endpoint(asio::ip::make_address(address.host, error), address.port);
+  }
   if (!error) acceptor_.open(wanted.protocol(), error);
-  if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error && !local) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+  const mode_t before = ::umask(0177);  // the socket is for this user alone, from its beginning
   if (!error) acceptor_.bind(wanted, error);
+  ::umask(before);
+  if (!error && local) made_ = address.socket;
   if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+}
+
+// The service manager has opened it.
+void Server::Impl::take_over(int inherited, Address& address, error_code& error) {
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound;
+  if (::getsockname(inherited, reinterpret_cast<sockaddr*>(&bound), &size) != 0) {
+    error = {errno, boost::system::system_category()};
+    return;
+  }
+  acceptor_.assign(Protocol(bound.ss_family, 0), inherited, error);
+  if (error) return;
+  address = {};
+  if (bound.ss_family == AF_UNIX) {
+    const auto* const path = reinterpret_cast<sockaddr_un*>(&bound)->sun_path;
+    address.socket = size > sizeof(sa_family_t) ? path : "inherited";
+    return;
+  }
+  tcp::endpoint at;
+  at.resize(size);
+  std::memcpy(at.data(), &bound, size);
+  address.host = at.address().to_string();
+  address.port = at.port();
+  address.v6 = at.address().is_v6();
+}
+
+Result<void> Server::Impl::open() {
+  Options& options = loop_->options;
+  Address& address = options.door.address;
+  error_code error;
+  if (options.inherited >= 0) {
+    take_over(options.inherited, address, error);
+  } else {
+    listen_at(address, error);
+  }
   if (error) {
     return fail(Code::kFailed, "cannot listen on " + address.text() + ": " + error.message(),
-                "name another port, or 0 for any free one");
+                address.socket.empty() ? "name another port, or 0 for any free one"
+                                       : "name another path in a folder of your own");
   }
-  address.port = acceptor_.local_endpoint().port();
+  if (options.door.is_open() && !address.is_loopback()) {
+    return fail(Code::kUsage,
+                address.text() + " can be reached from other machines, so it needs a token",
+                "omit --no-auth, or listen on 127.0.0.1");
+  }
+  if (options.tls) {
+    LK_ASSIGN(tls_, Tls::open(*options.tls));
+  }
+  if (address.port == 0 && address.socket.empty()) {
+    tcp::endpoint at;
+    const auto bound = acceptor_.local_endpoint();
+    at.resize(bound.size());
+    std::memcpy(at.data(), bound.data(), bound.size());
+    address.port = at.port();
+  }
   return {};
 }
 
@@ -80,7 +165,7 @@ asio::awaitable<void> Server::Impl::accept() {
   asio::steady_timer pause(loop_->context);
   while (!loop_->closing) {
     error_code error;
-    tcp::socket socket(loop_->context);
+    Socket socket(loop_->context);
     co_await acceptor_.async_accept(socket, into(error));
     if (loop_->closing) co_return;
     if (error) {
@@ -90,12 +175,21 @@ asio::awaitable<void> Server::Impl::accept() {
     } else if (loop_->connections >= loop_->options.limits.connections) {
       turn_away(std::move(socket));
     } else {
-      std::make_shared<Connection>(loop_, std::move(socket))->start();
+      admit(std::move(socket));
     }
   }
 }
 
-void Server::Impl::turn_away(tcp::socket socket) {
+void Server::Impl::admit(Socket socket) {
+  if (tls_) {
+    auto plain = tls_->serve(loop_->context, std::move(socket));
+    if (!plain) return;
+    socket = std::move(*plain);
+  }
+  std::make_shared<Connection>(loop_, std::move(socket))->start();
+}
+
+void Server::Impl::turn_away(Socket socket) {
   const std::string body = "too many clients are connected; try again\n";
   const std::string bytes =
       head_of(503, {{"Retry-After", "1"}, {"Content-Type", "text/plain"}},
@@ -104,7 +198,7 @@ void Server::Impl::turn_away(tcp::socket socket) {
   error_code ignored;
   socket.non_blocking(true, ignored);
   socket.write_some(asio::buffer(bytes), ignored);
-  socket.shutdown(tcp::socket::shutdown_send, ignored);
+  socket.shutdown(Socket::shutdown_send, ignored);
 }
 
 asio::awaitable<void> Server::Impl::tick() {
@@ -155,14 +249,8 @@ void Server::Impl::close() {
 }
 
 Result<std::unique_ptr<Server>> Server::open(Options options, Handler handler) {
-  const Address& address = options.door.address;
-  if (!options.door.token && !address.is_loopback()) {
-    return fail(Code::kUsage,
-                address.text() + " can be reached from other machines, so it needs a token",
-                "omit --no-auth, or listen on 127.0.0.1");
-  }
   auto impl = std::make_unique<Impl>(std::move(options), std::move(handler));
-  LK_CHECK(impl->listen());
+  LK_CHECK(impl->open());
   return std::unique_ptr<Server>(new Server(std::move(impl)));
 }
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/error.h"
@@ -53,8 +54,15 @@ struct Limits {
   int idle_text_ms = 15'000;  // see Reply::begin
 };
 
+struct TlsFiles {
+  std::string certificate;  // with its chain
+  std::string key;
+};
+
 struct Options {
   Door door;  // address.port 0: any free port
+  std::optional<TlsFiles> tls = {};
+  int inherited = -1;  // a socket that listens already; it is used instead of the door's address
   Limits limits;
   std::function<void()> every_second;  // on the server's thread, while it runs; may be empty
   // On the server's thread, before it ends: finishes open answers.
@@ -64,7 +72,8 @@ struct Options {
 class Server {
  public:
   // Starts to listen. usage: not a loopback address, and no token. failed: the address is in use or
-  // not one of this machine.
+  // not one of this machine. A Unix socket is for this user alone (0600); it replaces one that nobody
+  // listens on any more, and is removed at the end.
   static Result<std::unique_ptr<Server>> open(Options options, Handler handler);
   ~Server();
   Server(const Server&) = delete;

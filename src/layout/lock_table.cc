@@ -167,6 +167,7 @@ Result<bool> LockTable::read(const Look& look) {
 
 void LockTable::wake(const std::vector<std::uint64_t>& words) {
   if (words.empty()) return;
+  if (runtime_.woken) runtime_.woken(words);
   const auto waker = this->waker();
   if (!waker) return;  // a wake is a hint: waiters poll every second
   for (const std::uint64_t word : words) (*waker)->wake(word);
@@ -211,6 +212,10 @@ Result<core::Attachment> LockTable::own_slot() {
 }
 
 core::Alive LockTable::probe(const core::Attachment& attachment) const {
+  if (attachment.is_remote()) {
+    if (!runtime_.remote_alive) return core::Alive::kUnknown;
+    return runtime_.remote_alive(attachment.start_ticks);
+  }
   if (realm_.in_memory) return runtime_.in_memory.prober->probe(attachment);
   if (attachment.slot != 0) {
     const std::lock_guard lock(mutex_);

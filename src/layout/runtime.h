@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -37,6 +38,10 @@ struct Runtime {
   std::function<Result<std::unique_ptr<kv::Store>>(const StoreRequest&)> open_store;
   LayoutKinds layout_kinds;  // the tools whose locks we can read and write
   InMemory in_memory;        // for realms with `in_memory` alone
+  // Of a hub: does the client of that session live? Must not block. Empty: nobody can tell.
+  std::function<core::Alive(std::uint64_t session)> remote_alive = {};
+  // Of a hub: these words were woken by a commit of this process. From any thread; may be empty.
+  std::function<void(const std::vector<std::uint64_t>& words)> woken = {};
 };
 
 }  // namespace lockkeeper::layout

@@ -32,6 +32,8 @@ class Locks {
   Site& site() const { return *site_; }
 
   Result<AcquireResult> acquire(const AcquireCommand& command);
+  // What acquire() asks the service for, for doors that wait in their own way.
+  Result<AcquireCall> call(const AcquireCommand& command, std::vector<std::string>& warnings) const;
   // All in one commit, or none: then every result is a refusal, or would have been granted alone
   // and says kHeld without conflicts. Nobody waits. One result for each member, in their order.
   Result<std::vector<AcquireResult>> acquire_together(const std::vector<Member>& members);
@@ -110,7 +112,6 @@ class Locks {
   // For each word what is held of it, by `owner` or by anybody; the first of it if nothing is.
   Result<std::vector<key::Resource>> held_of(const Resolved& resolved,
                                              const std::optional<core::Owner>& owner);
-  Result<AcquireCall> call(const AcquireCommand& command, std::vector<std::string>& warnings) const;
   Caller caller() const;
   // The value of the reply. Its notices are kept for messages().
   template <typename T, typename Call>

@@ -4,8 +4,14 @@ namespace lockkeeper::service {
 
 Site::Site(const Runtime& runtime, realm::Realm realm, realm::Settings settings)
     : runtime_(runtime),
-      table_(runtime, std::move(realm), std::move(settings)),
-      service_(runtime.make_service(table_)) {}
+      own_table_(
+          std::make_unique<layout::LockTable>(runtime, std::move(realm), std::move(settings))),
+      table_(own_table_.get()),
+      own_service_(runtime.make_service(*table_)),
+      service_(own_service_.get()) {}
+
+Site::Site(Site& place, Service& through)
+    : runtime_(place.runtime_), table_(place.table_), service_(&through) {}
 
 Result<Service*> Site::service() {
   const std::lock_guard<std::mutex> hold(mutex_);
@@ -13,7 +19,7 @@ Result<Service*> Site::service() {
     LK_CHECK(service_->open({key_rules()}));
     opened_ = true;
   }
-  return service_.get();
+  return service_;
 }
 
 bool Site::store_is_gone() const {

@@ -15,23 +15,27 @@ class Site {
  public:
   // Opens nothing yet. `runtime` and what it points to must outlive it.
   Site(const Runtime& runtime, realm::Realm realm, realm::Settings settings);
+  // The same place, asked through another service. Both must outlive it.
+  Site(Site& place, Service& through);
 
-  const realm::Realm& realm() const { return table_.realm(); }
-  const realm::Settings& settings() const { return table_.settings(); }
+  const realm::Realm& realm() const { return table_->realm(); }
+  const realm::Settings& settings() const { return table_->settings(); }
   const Runtime& runtime() const { return runtime_; }
   Now now() const { return runtime_.clock->now(); }
   key::Rules key_rules() const { return settings().key_rules(realm()); }
 
   // Opened by the first call.
   Result<Service*> service();
-  layout::LockTable& table() { return table_; }
+  layout::LockTable& table() { return *table_; }
   // Deleted while we used it: the next caller starts a table that knows none of our leases.
   bool store_is_gone() const;
 
  private:
   const Runtime& runtime_;
-  layout::LockTable table_;
-  const std::unique_ptr<Service> service_;
+  const std::unique_ptr<layout::LockTable> own_table_;
+  layout::LockTable* const table_;
+  const std::unique_ptr<Service> own_service_;
+  Service* const service_;
   std::mutex mutex_;
   bool opened_ = false;  // protected by mutex_
 };

@@ -1,5 +1,6 @@
 #include "mcp/http/http_headers.h"
 
+#include "base/bytes.h"
 #include "base/parse.h"
 #include "base/text.h"
 
@@ -8,38 +9,6 @@ namespace {
 
 constexpr std::string_view kBegin = "=?base64?";
 constexpr std::string_view kEnd = "?=";
-
-int base64_value(char c) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  if (c == '+') return 62;
-  return c == '/' ? 63 : -1;
-}
-
-// Strict: whole groups of four, padded, nothing after the padding.
-std::optional<std::string> from_base64(std::string_view text) {
-  if (text.size() % 4 != 0) return std::nullopt;
-  std::size_t padding = 0;
-  while (padding < 2 && text.ends_with('=')) {
-    text.remove_suffix(1);
-    ++padding;
-  }
-  std::string out;
-  unsigned bits = 0;
-  int count = 0;
-  for (const char c : text) {
-    const int value = base64_value(c);
-    if (value < 0) return std::nullopt;
-    bits = bits << 6 | static_cast<unsigned>(value);
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    out += static_cast<char>(bits >> count & 0xffU);
-  }
-  const bool clean = (bits & ((1U << count) - 1)) == 0;
-  return clean ? std::optional(out) : std::nullopt;
-}
 
 std::optional<RpcError> mismatch(std::string message) {
   return RpcError{code::kHeaderMismatch, std::move(message)};
@@ -91,11 +60,6 @@ std::optional<RpcError> parameters_mismatch(const http::Request& request, const 
   return std::nullopt;
 }
 
-// The type of "text/event-stream;q=0.9".
-std::string_view type_of(std::string_view part) {
-  return http::trimmed(part.substr(0, part.find(';')));
-}
-
 }  // namespace
 
 std::optional<std::string> decode_header(std::string_view value) {
@@ -114,7 +78,7 @@ bool accepts(const http::Request& request, std::string_view type) {
     if (!http::same_ignoring_case(name, "Accept")) continue;
     asked = true;
     for (const std::string& word : words_in(value, ",")) {
-      const std::string_view part = type_of(word);
+      const std::string_view part = http::media_type(word);
       if (part == "*/*" || http::same_ignoring_case(part, type) ||
           http::same_ignoring_case(part, std::string(family) + "/*")) {
         return true;
@@ -122,11 +86,6 @@ bool accepts(const http::Request& request, std::string_view type) {
     }
   }
   return !asked;
-}
-
-bool is_json(const http::Request& request) {
-  const std::string* const type = request.header("Content-Type");
-  return type != nullptr && http::same_ignoring_case(type_of(*type), "application/json");
 }
 
 std::optional<RpcError> header_mismatch(const http::Request& request, const Incoming& message,

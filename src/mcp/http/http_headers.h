@@ -19,8 +19,6 @@ std::optional<std::string> decode_header(std::string_view value);
 
 // Does the Accept header, if there is one, allow that type? `type` is "application/json".
 bool accepts(const http::Request& request, std::string_view type);
-// Does the Content-Type say JSON?
-bool is_json(const http::Request& request);
 
 // Compares Mcp-Method, Mcp-Name, and the Mcp-Param-… headers that a tool's schema demands with the
 // body. An error if one differs or is missing.

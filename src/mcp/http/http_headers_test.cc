@@ -69,11 +69,11 @@ TEST(Accepts, both_types_or_everything) {
 }
 
 TEST(IsJson, with_and_without_a_charset) {
-  EXPECT_TRUE(is_json(with({{"Content-Type", "application/json"}})));
-  EXPECT_TRUE(is_json(with({{"content-type", "Application/JSON; charset=utf-8"}})));
-  EXPECT_FALSE(is_json(with({{"Content-Type", "text/plain"}})));
-  EXPECT_FALSE(is_json(with({{"Content-Type", "application/jsonp"}})));
-  EXPECT_FALSE(is_json(with({})));
+  EXPECT_TRUE(http::is_json(with({{"Content-Type", "application/json"}})));
+  EXPECT_TRUE(http::is_json(with({{"content-type", "Application/JSON; charset=utf-8"}})));
+  EXPECT_FALSE(http::is_json(with({{"Content-Type", "text/plain"}})));
+  EXPECT_FALSE(http::is_json(with({{"Content-Type", "application/jsonp"}})));
+  EXPECT_FALSE(http::is_json(with({})));
 }
 
 TEST(HeaderMismatch, method_and_name_are_those_of_the_body) {

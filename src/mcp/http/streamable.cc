@@ -108,7 +108,7 @@ void Streamable::handle(const http::Request& request, const Reply& reply) {
 }
 
 void Streamable::post(const http::Request& request, const Reply& reply) {
-  if (!is_json(request)) {
+  if (!http::is_json(request)) {
     return answer_text(*reply, 415, "the body must be JSON: Content-Type: application/json");
   }
   if (!accepts(request, "application/json") || !accepts(request, "text/event-stream")) {

@@ -132,8 +132,8 @@ Result<Reply<AcquireResult>> LocalService::acquire(const AcquireCall& call) {
   LK_ASSIGN(core::AcquireRequest request, this->request(call));
   request.wait = call.wait;
   if (call.wait) {
-    request.waiting_process = call.attachment;
-    if (call.attachment.slot == 0) {
+    request.waiting_process = call.waiter.attached() ? call.waiter : call.attachment;
+    if (!call.waiter.attached() && call.attachment.slot == 0) {
       LK_ASSIGN(request.waiting_process, table_.own_slot());
     }
     request.wake = call.wake != 0 ? call.wake : table_.new_ticket();

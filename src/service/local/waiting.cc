@@ -41,7 +41,7 @@ Result<bool> Waiting::run(std::int64_t at_most_ms) {
     return fail(std::move(waker.error()));
   }
   std::int64_t left_ms = at_most_ms;
-  for (;;) {
+  for (bool looked = false;; looked = true) {
     if (must_look_) {
       // Read the word, look at the table, then sleep on what was read: no wake is lost between.
       seen_ = (*waker)->read(word_);
@@ -53,7 +53,8 @@ Result<bool> Waiting::run(std::int64_t at_most_ms) {
       look_by_ = now_ms() + plan_.look_ms;
       if (reply_.position != position) return true;
     }
-    const Woken woken = sleep(**waker, left_ms);
+    const Woken woken =
+        at_most_ms <= 0 && !looked ? glance(**waker) : sleep(**waker, left_ms);
     if (woken == Woken::kToReturn) return true;
     must_look_ = true;
   }
@@ -188,6 +189,21 @@ bool Waiting::still_behind(const core::LeaseId& ahead) {
   return there && still;
 }
 
+// Is there a reason to look? For callers that watch many requests and cannot sleep on each.
+Waiting::Woken Waiting::glance(const host::Waker& waker) {
+  const std::int64_t now = now_ms();
+  if (waker.read(word_) != seen_ || any_dead() || sleep_ms(now) <= 1) return Woken::kToLook;
+  return now < look_by_ ? Woken::kToReturn : due(now);
+}
+
+// The time to look has come: at everything, or only at the one ahead.
+Waiting::Woken Waiting::due(std::int64_t now) {
+  const bool in_full = plan_.ahead.empty() || now >= looked_ms_ + plan_.full_look_ms;
+  if (in_full || !still_behind(plan_.ahead)) return Woken::kToLook;
+  look_by_ = now + plan_.look_ms;
+  return Woken::kToReturn;
+}
+
 // `left_ms` counts what was slept and what passed on the clock, whichever is more: a test's clock
 // may stand still.
 Waiting::Woken Waiting::sleep(const host::Waker& waker, std::int64_t& left_ms) {
@@ -206,9 +222,7 @@ Waiting::Woken Waiting::sleep(const host::Waker& waker, std::int64_t& left_ms) {
     }
     if (any_dead() || sleep_ms(then) <= 1) return Woken::kToLook;
     if (then < look_by_) continue;
-    const bool in_full = plan_.ahead.empty() || then >= looked_ms_ + plan_.full_look_ms;
-    if (in_full || !still_behind(plan_.ahead)) return Woken::kToLook;
-    look_by_ = then + plan_.look_ms;
+    if (due(then) == Woken::kToLook) return Woken::kToLook;
   }
 }
 

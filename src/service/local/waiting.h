@@ -22,7 +22,7 @@ class Waiting {
   Waiting(layout::LockTable& table, core::AcquireReply queued, std::uint64_t word,
           layout::Mirror& mirror);
 
-  // Returns after `at_most_ms`, or as soon as reply() has changed, a signal came or the request's
+  // Returns after `at_most_ms` (0: at once, having looked if there was a reason), or as soon as reply() has changed, a signal came or the request's
   // word was woken. True: it is still in the queue. After an error it is not, unless the store
   // could not be reached for that either: then the table drops it when nobody confirms its grant.
   Result<bool> run(std::int64_t at_most_ms);
@@ -53,6 +53,8 @@ class Waiting {
   Result<void> leave_after_error();
   bool may_retry(const Error& error) const;
   Result<void> record_grant(core::Table& table) const;
+  Woken glance(const host::Waker& waker);
+  Woken due(std::int64_t now);
   Woken sleep(const host::Waker& waker, std::int64_t& left_ms);
 
   layout::LockTable& table_;

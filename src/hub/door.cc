@@ -1,0 +1,273 @@
+#include "hub/door.h"
+
+#include "base/text.h"
+#include "service/commands.h"
+
+namespace lockkeeper::hub {
+namespace {
+
+using service::AcquireCall;
+using service::AcquireResult;
+using service::Reply;
+using service::Service;
+
+constexpr std::int64_t kAwaitMostMs = 1'000;
+
+bool changes(Role role) {
+  return role != Role::kRead;
+}
+
+}  // namespace
+
+// --- who -----------------------------------------------------------------------------------------
+
+Result<service::Caller> Door::caller(const service::Caller& sent) {
+  service::Caller caller = sent;
+  LK_ASSIGN(caller.owner, person_.signed_owner(sent.owner));
+  LK_CHECK(check_parent(sent.parent));
+  if (!person_.has(Role::kLock)) caller.tell = {};  // what is told counts as told: a change
+  return caller;
+}
+
+// Lease ids and fences are no secret, so only an owner's own lease opens what lies in it.
+Result<void> Door::check_parent(const service::ParentLease& parent) {
+  if (parent.lease.empty() || person_.name.empty()) return {};
+  LK_ASSIGN(Service* const inner, realm_.site.service());
+  service::ListCall call;
+  call.leases = {parent.lease};
+  call.with_waiters = call.scan_layouts = false;
+  LK_ASSIGN(const Reply<service::ListReply> found, inner->list(call));
+  for (const service::ListedLease& listed : found.value.leases) {
+    if (person_.owns(listed.lease.owner)) return {};
+  }
+  return fail(Code::kNotOwner, "the lease " + parent.lease.text() + " is not one of yours",
+              "work under a lease of your own");
+}
+
+template <typename Answer, typename Call>
+Result<Answer> Door::pass(Role role, Call call, Result<Answer> (Service::*method)(const Call&)) {
+  LK_CHECK(person_.must_have(role));
+  if constexpr (std::same_as<Call, service::Caller>) {
+    LK_ASSIGN(call, caller(call));
+  } else {
+    LK_ASSIGN(call.caller, caller(call.caller));
+  }
+  LK_ASSIGN(Service* const inner, realm_.site.service());
+  auto answer = (inner->*method)(call);
+  if (changes(role)) desk_.changed();
+  return answer;
+}
+
+Result<service::OpenReply> Door::open(const service::OpenCall& call) {
+  LK_CHECK(person_.must_have(Role::kRead));
+  LK_CHECK(realm_.site.table().follow_settings());
+  LK_ASSIGN(Service* const inner, realm_.site.service());
+  return inner->open(call);
+}
+
+// --- asking for leases ---------------------------------------------------------------------------
+
+Result<AcquireCall> Door::prepared(const AcquireCall& sent) {
+  LK_CHECK(person_.must_have(Role::kLock));
+  AcquireCall call = sent;
+  LK_ASSIGN(call.caller, caller(sent.caller));
+  if (from_ == From::kNetwork) {
+    call.attachment = {};  // a process of another machine
+    call.wake = 0;
+    call.terms.layout.clear();
+    call.terms.artefact.clear();
+  }
+  return call;
+}
+
+// Whoever holds all of it only makes it last longer.
+Result<void> Door::check_drain(const AcquireCall& call, Service& inner) {
+  if (!desk_.draining) return {};
+  LK_ASSIGN(const auto now, inner.check({call.caller, call.claims}));
+  if (now.value.mine) return {};
+  return fail(Code::kStoreUnavailable, "the hub is draining: it grants nothing new",
+              "finish what you hold, and ask again when the drain is over");
+}
+
+Result<Reply<AcquireResult>> Door::acquire(const AcquireCall& sent) {
+  return acquire(sent, service::kWaitForever);
+}
+
+Result<Reply<AcquireResult>> Door::acquire(const AcquireCall& sent, std::int64_t wait_ms) {
+  LK_ASSIGN(AcquireCall call, prepared(sent));
+  LK_CHECK(realm_.site.table().follow_settings());
+  LK_ASSIGN(Service* const inner, realm_.site.service());
+  LK_CHECK(check_drain(call, *inner));
+  const bool kept_here = call.wait && from_ == From::kNetwork;
+  Wait wait{&realm_, call.caller, {}, 0};
+  if (kept_here) {
+    call.wake = wait.number = realm_.site.table().new_ticket();
+    call.waiter = core::Attachment::remote(wait.number);
+    if (wait_ms != service::kWaitForever) wait.until_ms = desk_.clock.now().mono_ms + wait_ms;
+    desk_.waits.announce(wait.number);
+  }
+  auto reply = inner->acquire(call);
+  const bool queued = reply && reply->value.outcome == core::Outcome::kQueued;
+  if (kept_here && queued) {
+    wait.id = reply->value.lease.id;
+    wait.caller.tell = {};
+    wait.caller.request_id.clear();
+    desk_.waits.add(std::move(wait));
+  } else if (kept_here) {
+    desk_.waits.forget(wait.number);
+  }
+  if (reply) desk_.metrics.answered(reply->value.outcome);
+  desk_.changed();
+  return reply;
+}
+
+Result<Reply<std::vector<AcquireResult>>> Door::acquire_together(
+    const std::vector<AcquireCall>& calls) {
+  LK_CHECK(realm_.site.table().follow_settings());
+  LK_ASSIGN(Service* const inner, realm_.site.service());
+  std::vector<AcquireCall> all;
+  for (const AcquireCall& sent : calls) {
+    LK_ASSIGN(all.emplace_back(), prepared(sent));
+    LK_CHECK(check_drain(all.back(), *inner));
+  }
+  auto reply = inner->acquire_together(all);
+  if (reply) {
+    for (const AcquireResult& each : reply->value) desk_.metrics.answered(each.outcome);
+  }
+  desk_.changed();
+  return reply;
+}
+
+Result<std::optional<AcquireResult>> Door::find_wait(const core::LeaseId& id) {
+  LK_CHECK(person_.must_have(Role::kLock));
+  const auto not_yours = [&] {
+    return fail(Code::kNotFound, "no request of yours waits under the id " + id.text(),
+                "ask for the resources again");
+  };
+  if (const auto known = desk_.waits.find(id)) {
+    if (known->realm != &realm_ || !person_.owns(known->caller.owner)) return not_yours();
+    return std::nullopt;
+  }
+  LK_ASSIGN(Service* const inner, realm_.site.service());
+  service::ListCall call;
+  call.scan_layouts = false;
+  LK_ASSIGN(const Reply<service::ListReply> all, inner->list(call));
+  for (const core::Waiter& waiter : all.value.waiters) {
+    const core::Lease& request = waiter.request;
+    if (request.id != id || !person_.owns(request.owner)) continue;
+    if (!request.holds.front().is_remote()) return not_yours();
+    desk_.waits.add({&realm_, {request.owner, {}, {}, {}}, id, waiter.wake});
+    return std::nullopt;
+  }
+  for (const service::ListedLease& listed : all.value.leases) {
+    if (listed.lease.id != id || !person_.owns(listed.lease.owner)) continue;
+    // Handed over meanwhile; awaiting it confirms that.
+    LK_ASSIGN(Reply<AcquireResult> reply,
+              inner->await({{listed.lease.owner, {}, {}, {}}, id, 0}));
+    return std::move(reply.value);
+  }
+  return not_yours();
+}
+
+Result<Reply<AcquireResult>> Door::await(const service::AwaitCall& sent) {
+  service::AwaitCall call = sent;
+  LK_CHECK(person_.must_have(Role::kLock));
+  LK_ASSIGN(call.caller, caller(sent.caller));
+  call.at_most_ms = std::clamp<std::int64_t>(sent.at_most_ms, 0, kAwaitMostMs);
+  LK_ASSIGN(Service* const inner, realm_.site.service());
+  auto reply = inner->await(call);
+  if (reply && reply->value.outcome != core::Outcome::kQueued) {
+    desk_.metrics.answered(reply->value.outcome);
+  }
+  return reply;
+}
+
+Result<Reply<AcquireResult>> Door::leave(const service::LeaveCall& sent) {
+  if (from_ == From::kHere) return pass(Role::kLock, sent, &Service::leave);
+  LK_ASSIGN(std::optional<AcquireResult> before, find_wait(sent.id));
+  if (before) return Reply<AcquireResult>{std::move(*before), {}};
+  LK_ASSIGN(AcquireResult left, desk_.waits.leave(sent.id, sent.why));
+  desk_.changed();
+  return Reply<AcquireResult>{std::move(left), {}};
+}
+
+// --- the rest ------------------------------------------------------------------------------------
+
+Result<Reply<core::ReleaseReply>> Door::release(const service::ReleaseCall& sent) {
+  service::ReleaseCall call = sent;
+  if (from_ == From::kNetwork) {
+    call.by = {};
+    call.only_own_hold = false;
+  }
+  return pass(Role::kLock, std::move(call), &Service::release);
+}
+
+Result<Reply<std::vector<core::Lease>>> Door::renew(const service::RenewCall& sent) {
+  service::RenewCall call = sent;
+  if (from_ == From::kNetwork) call.attachment = {};
+  return pass(Role::kLock, std::move(call), &Service::renew);
+}
+
+Result<Reply<core::CheckReply>> Door::check(const service::CheckCall& call) {
+  LK_CHECK(realm_.site.table().follow_settings());
+  return pass(Role::kRead, call, &Service::check);
+}
+
+Result<Reply<service::ListReply>> Door::list(const service::ListCall& call) {
+  return pass(Role::kRead, call, &Service::list);
+}
+
+Result<Reply<std::vector<core::Lease>>> Door::break_leases(const service::BreakCall& call) {
+  return pass(Role::kBreak, call, &Service::break_leases);
+}
+
+// The other tool's lock is a file on the hub's machine; its holder is told as little as of a break.
+Result<Reply<AcquireResult>> Door::adopt(const service::AdoptCall& sent) {
+  LK_CHECK(person_.must_have(Role::kLock));
+  service::AdoptCall call = sent;
+  if (from_ == From::kNetwork) {
+    call.attachment = {};
+    call.terms.layout.clear();
+    call.terms.artefact.clear();
+  }
+  return pass(Role::kBreak, std::move(call), &Service::adopt);
+}
+
+Result<Reply<core::ReportReply>> Door::report(const service::ReportCall& call) {
+  return pass(Role::kLock, call, &Service::report);
+}
+
+Result<Reply<std::vector<core::Trace>>> Door::unseen(const service::UnseenCall& call) {
+  return pass(Role::kLock, call, &Service::unseen);
+}
+
+Result<Reply<service::LookReply>> Door::look(const service::LookCall& call) {
+  return pass(Role::kRead, call, &Service::look);
+}
+
+Result<Reply<service::Done>> Door::forget(const service::ForgetCall& call) {
+  return pass(Role::kLock, call, &Service::forget);
+}
+
+Result<Reply<std::vector<core::Message>>> Door::send(const service::SendCall& call) {
+  return pass(Role::kLock, call, &Service::send);
+}
+
+Result<Reply<std::vector<core::Message>>> Door::messages(const service::MessagesCall& call) {
+  const bool looks = call.peek && !call.mark_read;
+  return pass(looks ? Role::kRead : Role::kLock, call, &Service::messages);
+}
+
+Result<service::Notices> Door::notices(const service::Caller& sent) {
+  return pass(Role::kLock, sent, &Service::notices);
+}
+
+Result<Reply<std::vector<core::Event>>> Door::events(const service::EventsCall& call) {
+  return pass(Role::kRead, call, &Service::events);
+}
+
+Result<Reply<service::Done>> Door::purge(const service::PurgeCall& call) {
+  return pass(Role::kAdmin, call, &Service::purge);
+}
+
+}  // namespace lockkeeper::hub

@@ -1,0 +1,95 @@
+// The one way from the hub's clients to a lock table, whatever they speak. It is the lock service of
+// one realm, for one person:
+//
+//   who     every owner that a call names as the caller gets the person's name (Person). What was
+//           given to another person can be neither presented, awaited nor left
+//   what    each call needs a role
+//   where   what makes sense on the caller's machine alone (processes, wake words, artefacts of
+//           other tools) is dropped
+//
+// Thread safety: all methods may be called from any thread.
+#pragma once
+
+#include <atomic>
+
+#include "hub/hub_realms.h"
+#include "hub/metrics.h"
+#include "hub/people/person.h"
+#include "hub/waits.h"
+#include "service/service.h"
+
+namespace lockkeeper::hub {
+
+// What all doors of a hub share.
+struct Desk {
+  explicit Desk(const Clock& clock_given) : clock(clock_given), waits(clock_given) {}
+
+  const Clock& clock;
+  Metrics metrics;
+  Waits waits;
+  std::atomic<bool> draining = false;    // nothing new is granted
+  std::function<void()> changed = [] {};  // after a call that may have changed a table
+};
+
+class Door final : public service::Service {
+ public:
+  enum class From {
+    kNetwork,  // the caller's processes are elsewhere
+    kHere,     // an endpoint of this hub that keeps processes of its own for its clients
+  };
+
+  // All must outlive it.
+  Door(Desk& desk, HubRealm& realm, Person person, From from = From::kNetwork)
+      : desk_(desk), realm_(realm), person_(std::move(person)), from_(from) {}
+
+  const Person& person() const { return person_; }
+
+  Result<service::OpenReply> open(const service::OpenCall& call) override;
+  Result<service::Reply<service::AcquireResult>> acquire(const service::AcquireCall& call) override;
+  Result<service::Reply<std::vector<service::AcquireResult>>> acquire_together(
+      const std::vector<service::AcquireCall>& calls) override;
+  // Blocks; a client's wait goes through waits() instead.
+  Result<service::Reply<service::AcquireResult>> await(const service::AwaitCall& call) override;
+  Result<service::Reply<service::AcquireResult>> leave(const service::LeaveCall& call) override;
+  Result<service::Reply<core::ReleaseReply>> release(const service::ReleaseCall& call) override;
+  Result<service::Reply<std::vector<core::Lease>>> renew(const service::RenewCall& call) override;
+  Result<service::Reply<core::CheckReply>> check(const service::CheckCall& call) override;
+  Result<service::Reply<service::ListReply>> list(const service::ListCall& call) override;
+  Result<service::Reply<std::vector<core::Lease>>> break_leases(
+      const service::BreakCall& call) override;
+  Result<service::Reply<service::AcquireResult>> adopt(const service::AdoptCall& call) override;
+  Result<service::Reply<core::ReportReply>> report(const service::ReportCall& call) override;
+  Result<service::Reply<std::vector<core::Trace>>> unseen(const service::UnseenCall& call) override;
+  Result<service::Reply<service::LookReply>> look(const service::LookCall& call) override;
+  Result<service::Reply<service::Done>> forget(const service::ForgetCall& call) override;
+  Result<service::Reply<std::vector<core::Message>>> send(const service::SendCall& call) override;
+  Result<service::Reply<std::vector<core::Message>>> messages(
+      const service::MessagesCall& call) override;
+  Result<service::Notices> notices(const service::Caller& caller) override;
+  Result<service::Reply<std::vector<core::Event>>> events(const service::EventsCall& call) override;
+  Result<service::Reply<service::Done>> purge(const service::PurgeCall& call) override;
+
+  // acquire() for a client that waits at most `wait_ms` (kWaitForever): the answer may be kQueued.
+  Result<service::Reply<service::AcquireResult>> acquire(const service::AcquireCall& call,
+                                                         std::int64_t wait_ms);
+  // Makes the request of that id known to waits(), if it is one of this person's; also one of an
+  // earlier life of the hub. The outcome, if it has left the queue.
+  Result<std::optional<service::AcquireResult>> find_wait(const core::LeaseId& id);
+  Waits& waits() { return desk_.waits; }
+
+ private:
+  Result<service::Caller> caller(const service::Caller& sent);
+  Result<service::AcquireCall> prepared(const service::AcquireCall& sent);
+  Result<void> check_parent(const service::ParentLease& parent);
+  Result<void> check_drain(const service::AcquireCall& call, service::Service& inner);
+  // The call with its caller signed, carried out by the table's own service.
+  template <typename Answer, typename Call>
+  Result<Answer> pass(Role role, Call call, Result<Answer> (service::Service::*method)(const Call&));
+
+  Desk& desk_;
+  HubRealm& realm_;
+  const Person person_;
+  const From from_;
+};
+
+}  // namespace lockkeeper::hub

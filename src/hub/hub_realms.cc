@@ -1,0 +1,115 @@
+#include "hub/hub_realms.h"
+
+#include <algorithm>
+
+#include "base/fd.h"
+#include "base/folder.h"
+#include "base/parse.h"
+#include "base/text.h"
+#include "layout/registry.h"
+#include "realm/store_url.h"
+
+namespace lockkeeper::hub {
+namespace {
+
+// Not on anybody's disk but the hub's: a root without files, and the store beside.
+realm::Realm own_realm(const std::string& name, const std::string& folder,
+                       const realm::Environment& env) {
+  realm::Realm realm;
+  realm.root = folder;
+  realm.store_folder = folder + "/" + std::string(realm::kPlainStoreName);
+  realm.name = name;
+  realm.epoch_copy = realm::epoch_copy_for(realm.store_folder, env);
+  return realm;
+}
+
+}  // namespace
+
+Result<void> check_realm_name(std::string_view name) {
+  constexpr std::size_t kMost = 120;
+  const auto is_segment = [](const std::string& word) {
+    return std::ranges::all_of(word, is_name_character) && word != "." && word != "..";
+  };
+  const std::vector<std::string> words = words_in(name, "/");
+  if (!name.empty() && name.size() <= kMost && join(words, "/") == name &&
+      std::ranges::all_of(words, is_segment)) {
+    return {};
+  }
+  return fail(Code::kInvalidInput, quote(name) + " is not the name of a realm",
+              "letters, digits, '.', '_', '-' and '/' between, at most 120, as in "
+              "github.com/org/repo");
+}
+
+Result<HubRealm*> HubRealms::put(const std::string& name, realm::Realm realm) {
+  LK_ASSIGN(realm::Settings settings, layout::load_settings(runtime_, realm, nullptr));
+  const std::lock_guard hold(mutex_);
+  auto& place = realms_[name];  // another thread may have been first
+  if (!place) {
+    place =
+        std::make_unique<HubRealm>(name, runtime_, std::move(realm), std::move(settings));
+  }
+  return place.get();
+}
+
+Result<void> HubRealms::add(const std::string& name, const std::string& folder,
+                            const std::string& store) {
+  LK_CHECK(check_realm_name(name));
+  realm::FindRealm request;
+  request.explicit_dir = folder;
+  request.env = runtime_.env;
+  LK_ASSIGN(realm::Realm realm, realm::find_realm(request));
+  LK_CHECK(realm::choose_store(realm, store, runtime_.env));
+  LK_CHECK(put(name, std::move(realm)));
+  return {};
+}
+
+Result<void> HubRealms::open_created() {
+  LK_ASSIGN(const std::optional<Folder> folder, Folder::find(folder_));
+  if (!folder) return {};
+  LK_ASSIGN(const std::vector<std::string> names, folder->names());
+  for (const std::string& escaped : names) {
+    const std::string name = unescape_sign(escaped, '/');
+    if (check_realm_name(name)) LK_CHECK(create(name));
+  }
+  return {};
+}
+
+Result<HubRealm*> HubRealms::create(const std::string& name) {
+  LK_CHECK(check_realm_name(name));
+  const std::string folder = folder_ + "/" + escape_sign(name, '/');
+  LK_CHECK(make_folders(folder));
+  return put(name, own_realm(name, folder, runtime_.env));
+}
+
+Result<HubRealm*> HubRealms::find(const std::string& name, const Person& person) {
+  if (name.empty()) {
+    std::vector<HubRealm*> open = all();
+    std::erase_if(open, [&](const HubRealm* each) { return !person.may_enter(each->name); });
+    if (open.size() == 1) return open.front();
+    return fail(Code::kUsage, "the hub has " + counted(open.size(), "realm") + " for you",
+                open.empty() ? "name one, or ask whoever runs the hub to create one"
+                             : "name one, for example ?realm=" + open.front()->name);
+  }
+  if (!person.may_enter(name)) {
+    return fail(Code::kOperationNotPermitted,
+                person.name + " may not use the realm " + quote(name) + " of this hub",
+                "ask whoever runs the hub for it");
+  }
+  {
+    const std::lock_guard hold(mutex_);
+    const auto found = realms_.find(name);
+    if (found != realms_.end()) return found->second.get();
+  }
+  if (every_) return create(name);
+  return fail(Code::kNotFound, "the hub has no realm " + quote(name),
+              "an admin creates it: POST /v1/realms");
+}
+
+std::vector<HubRealm*> HubRealms::all() const {
+  std::vector<HubRealm*> all;
+  const std::lock_guard hold(mutex_);
+  for (const auto& [name, realm] : realms_) all.push_back(realm.get());
+  return all;
+}
+
+}  // namespace lockkeeper::hub

@@ -1,0 +1,60 @@
+// The realms of a hub, by name: folders that it was given, and those that it keeps itself.
+//
+// Thread safety: all methods may be called from any thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "hub/people/person.h"
+#include "service/site.h"
+
+namespace lockkeeper::hub {
+
+// Never goes away while the hub runs.
+struct HubRealm {
+  HubRealm(std::string named, const service::Runtime& runtime, realm::Realm realm,
+           realm::Settings settings)
+      : name(std::move(named)), site(runtime, std::move(realm), std::move(settings)) {}
+
+  const std::string name;
+  service::Site site;
+};
+
+// Segments of letters, digits, '.', '_' and '-' with '/' between, at most 120 characters: what
+// `github.com/org/repo` looks like. invalid_input names the rule.
+Result<void> check_realm_name(std::string_view name);
+
+class HubRealms {
+ public:
+  // `runtime` must outlive it. `folder`: where it keeps its own realms. `every`: a realm that
+  // somebody names is created.
+  HubRealms(const service::Runtime& runtime, std::string folder, bool every)
+      : runtime_(runtime), folder_(std::move(folder)), every_(every) {}
+
+  // The realm of that folder, under this name; `store`: as --store.
+  Result<void> add(const std::string& name, const std::string& folder, const std::string& store);
+  // What earlier runs have created.
+  Result<void> open_created();
+  // Creates one in the hub's own folder; the same one if it is there.
+  Result<HubRealm*> create(const std::string& name);
+
+  // The realm that a person names; "": the one that it may enter. operation_not_permitted: it may
+  // not. not_found: there is none.
+  Result<HubRealm*> find(const std::string& name, const Person& person);
+  std::vector<HubRealm*> all() const;
+
+ private:
+  Result<HubRealm*> put(const std::string& name, realm::Realm realm);
+
+  const service::Runtime& runtime_;
+  const std::string folder_;
+  const bool every_;
+  mutable std::mutex mutex_;  // protects what is below
+  std::map<std::string, std::unique_ptr<HubRealm>> realms_;
+};
+
+}  // namespace lockkeeper::hub

@@ -1,0 +1,255 @@
+#include "hub/waits.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace lockkeeper::hub {
+namespace {
+
+// How often the thread glances at each wait. Who is granted by this hub is looked at at once; this
+// is for what others do, for leases that expire and for processes that die.
+constexpr auto kGlanceEvery = std::chrono::milliseconds(20);
+constexpr int kGlanceShare = 5;  // at most a fifth of the time
+
+std::unexpected<Error> no_wait(const core::LeaseId& id) {
+  return fail(Code::kNotFound, "no request waits under the id " + id.text(),
+              "ask for the resources again");
+}
+
+}  // namespace
+
+Waits::Waits(const Clock& clock)
+    : clock_(clock), started_ms_(clock.now().mono_ms), thread_([this] { loop(); }) {}
+
+Waits::~Waits() {
+  close();
+  {
+    const std::lock_guard hold(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Waits::announce(std::uint64_t number) {
+  const std::lock_guard hold(mutex_);
+  announced_[number] = now_ms();
+}
+
+void Waits::forget(std::uint64_t number) {
+  const std::lock_guard hold(mutex_);
+  announced_.erase(number);
+  woken_.erase(number);
+}
+
+void Waits::add(Wait wait) {
+  const std::lock_guard hold(mutex_);
+  announced_.erase(wait.number);
+  if (entries_.contains(wait.id)) return;
+  ids_[wait.number] = wait.id;
+  auto entry = std::make_shared<Entry>();
+  entry->contact_ms = now_ms();
+  entry->last.outcome = core::Outcome::kQueued;
+  entry->last.lease.id = wait.id;
+  entry->wait = std::move(wait);
+  entries_[entry->wait.id] = std::move(entry);
+  changed_.notify_all();
+}
+
+std::optional<Wait> Waits::find(const core::LeaseId& id) const {
+  const std::lock_guard hold(mutex_);
+  const auto found = entries_.find(id);
+  return found == entries_.end() ? std::nullopt : std::optional(found->second->wait);
+}
+
+std::size_t Waits::count() const {
+  const std::lock_guard hold(mutex_);
+  return entries_.size();
+}
+
+core::Alive Waits::alive(std::uint64_t number) const {
+  const std::lock_guard hold(mutex_);
+  const std::int64_t now = now_ms();
+  // Of an earlier life of this hub, perhaps: they have the time to come back.
+  if (now - started_ms_ < kKeptMs || announced_.contains(number)) return core::Alive::kAlive;
+  const auto id = ids_.find(number);
+  if (id == ids_.end()) return core::Alive::kDead;
+  const Entry& entry = *entries_.at(id->second);
+  const bool there = !entry.askers.empty() || now - entry.contact_ms < kKeptMs;
+  return there ? core::Alive::kAlive : core::Alive::kDead;
+}
+
+void Waits::woken(const std::vector<std::uint64_t>& words) {
+  const std::lock_guard hold(mutex_);
+  woken_.insert(words.begin(), words.end());
+  changed_.notify_all();
+}
+
+std::uint64_t Waits::ask(const core::LeaseId& id, std::int64_t at_most_ms, Then then) {
+  std::unique_lock hold(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) {
+    hold.unlock();
+    then(no_wait(id));
+    return 0;
+  }
+  const std::shared_ptr<Entry> entry = found->second;
+  if (entry->outcome) {
+    const Outcome outcome = std::move(*entry->outcome);
+    ids_.erase(entry->wait.number);
+    entries_.erase(found);
+    hold.unlock();
+    then(outcome);
+    return 0;
+  }
+  entry->askers.push_back({++askers_, now_ms() + at_most_ms, std::move(then)});
+  changed_.notify_all();
+  return entry->askers.back().number;
+}
+
+void Waits::gone(std::uint64_t asker) {
+  const std::lock_guard hold(mutex_);
+  for (const auto& [id, entry] : entries_) {
+    const auto left =
+        std::erase_if(entry->askers, [&](const Asker& each) { return each.number == asker; });
+    if (left > 0) entry->contact_ms = now_ms();
+  }
+}
+
+Waits::Outcome Waits::leave(const core::LeaseId& id, core::Outcome why) {
+  std::shared_ptr<Entry> entry;
+  {
+    std::unique_lock hold(mutex_);
+    const auto found = entries_.find(id);
+    if (found == entries_.end()) return no_wait(id);
+    entry = found->second;
+    changed_.wait(hold, [&] { return !entry->busy; });
+    if (entry->outcome) return *entry->outcome;
+    entry->busy = true;
+  }
+  const auto service = entry->wait.realm->site.service();
+  auto left = service ? (*service)->leave({entry->wait.caller, id, why})
+                      : std::unexpected<Error>(service.error());
+  Outcome outcome = left ? Outcome(std::move(left->value)) : fail(std::move(left.error()));
+  decided(entry, outcome);
+  const std::lock_guard hold(mutex_);
+  if (entries_.erase(id) > 0) ids_.erase(entry->wait.number);
+  return outcome;
+}
+
+// Tells whoever asks; where nobody does, it is kept for the next.
+void Waits::decided(const std::shared_ptr<Entry>& entry, Outcome outcome) {
+  std::vector<Asker> askers;
+  {
+    const std::lock_guard hold(mutex_);
+    entry->busy = false;
+    askers.swap(entry->askers);
+    if (askers.empty()) {
+      entry->outcome = outcome;
+    } else if (entries_.erase(entry->wait.id) > 0) {
+      ids_.erase(entry->wait.number);
+    }
+    changed_.notify_all();
+  }
+  for (const Asker& each : askers) each.then(outcome);
+}
+
+// One glance. REQUIRES: entry->busy, set by this thread.
+void Waits::look(const std::shared_ptr<Entry>& entry) {
+  const Wait& wait = entry->wait;
+  const auto service = wait.realm->site.service();
+  if (!service) return decided(entry, fail(service.error()));
+  const bool late = wait.until_ms && now_ms() >= *wait.until_ms;
+  auto reply = late ? (*service)->leave({wait.caller, wait.id, core::Outcome::kTimeout})
+                    : (*service)->await({wait.caller, wait.id, 0});
+  if (!reply) return decided(entry, fail(std::move(reply.error())));
+  if (reply->value.outcome != core::Outcome::kQueued) {
+    return decided(entry, std::move(reply->value));
+  }
+  const std::lock_guard hold(mutex_);
+  entry->busy = false;
+  if (reply->value.lease.id != wait.id) {  // it asked again: it has another id now
+    auto moved = entries_.extract(wait.id);
+    moved.key() = ids_[wait.number] = entry->wait.id = reply->value.lease.id;
+    entries_.insert(std::move(moved));
+  }
+  entry->last = std::move(reply->value);
+  changed_.notify_all();
+}
+
+// Nobody has asked for a minute: its place is free, and so is what it was granted.
+void Waits::give_up(const std::shared_ptr<Entry>& entry) {
+  const Wait& wait = entry->wait;
+  const auto service = wait.realm->site.service();
+  if (!service) return;
+  const auto left = (*service)->leave({wait.caller, wait.id, core::Outcome::kInterrupted});
+  const bool granted = left && left->value.outcome == core::Outcome::kGranted;
+  const bool had = entry->outcome && *entry->outcome &&
+                   (*entry->outcome)->outcome == core::Outcome::kGranted;
+  if (granted || had) {
+    static_cast<void>((*service)->release({wait.caller, {}, {wait.id}, {}, false, {}, false}));
+  }
+  const std::lock_guard hold(mutex_);
+  if (entries_.erase(wait.id) > 0) ids_.erase(wait.number);
+}
+
+void Waits::loop() {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point glance = Clock::now();
+  std::unique_lock hold(mutex_);
+  while (!ending_) {
+    if (entries_.empty()) {
+      woken_.clear();
+      changed_.wait(hold);
+      continue;
+    }
+    changed_.wait_until(hold, glance, [&] { return ending_ || !woken_.empty(); });
+    const bool all = Clock::now() >= glance;
+    std::vector<std::shared_ptr<Entry>> looked_at;
+    std::vector<std::shared_ptr<Entry>> lost;
+    std::vector<std::pair<Then, Outcome>> late;
+    const std::int64_t now = now_ms();
+    for (const auto& [id, entry] : entries_) {
+      if (!all && !woken_.contains(entry->wait.number)) continue;
+      std::erase_if(entry->askers, [&](Asker& asker) {
+        if (asker.until_ms > now) return false;
+        late.emplace_back(std::move(asker.then), entry->last);
+        entry->contact_ms = now;
+        return true;
+      });
+      if (entry->busy) continue;
+      if (entry->askers.empty() && now - entry->contact_ms >= kKeptMs) {
+        lost.push_back(entry);
+      } else if (!entry->outcome) {
+        looked_at.push_back(entry);
+      } else {
+        continue;
+      }
+      entry->busy = true;
+    }
+    woken_.clear();
+    hold.unlock();
+    const Clock::time_point began = Clock::now();
+    for (const auto& [then, outcome] : late) then(outcome);
+    for (const auto& entry : looked_at) look(entry);
+    for (const auto& entry : lost) give_up(entry);
+    const Clock::time_point ended = Clock::now();
+    if (all) glance = ended + std::max<Clock::duration>(kGlanceEvery, (ended - began) * kGlanceShare);
+    hold.lock();
+  }
+}
+
+void Waits::close() {
+  std::vector<std::pair<Then, Outcome>> all;
+  {
+    const std::lock_guard hold(mutex_);
+    for (const auto& [id, entry] : entries_) {
+      for (Asker& each : entry->askers) all.emplace_back(std::move(each.then), entry->last);
+      entry->askers.clear();
+      entry->contact_ms = now_ms();
+    }
+  }
+  for (const auto& [then, outcome] : all) then(outcome);
+}
+
+}  // namespace lockkeeper::hub
