@@ -22,6 +22,18 @@ struct McpOptions {
   std::vector<std::string> dialects;
 };
 
+// The flags of `serve`.
+struct ServeOptions {
+  std::optional<std::string> listen;  // ADDRESS:PORT or unix:PATH
+  std::optional<std::string> token_file;
+  std::optional<std::string> tls_cert;
+  std::optional<std::string> tls_key;
+  std::vector<std::string> realms;  // NAME=DIR
+  std::vector<std::string> hosts;   // what clients may call the server
+  bool auto_realms = false;
+  bool no_auth = false;
+};
+
 // What `doctor` does about damage.
 enum class Repair { kNo, kIfNeeded, kAnyway };
 
@@ -48,6 +60,7 @@ struct CliEnvironment {
   std::function<int(VerbContext&, Repair)> doctor;
   // Serves MCP until its client is gone.
   std::function<Result<int>(VerbContext&, const McpOptions&)> mcp;
+  std::function<Result<int>(VerbContext&, const ServeOptions&)> serve;
 };
 
 // Runs one command and returns its exit status (docs/reference/cli.md). Throws nothing.

@@ -63,9 +63,11 @@ void declare_common(Arguments& arguments, CommonOptions& common) {
   if (!arguments.find("--session")) {
     arguments.value("--session", common.session, "ID", "distinguishes runs of one agent");
   }
-  arguments.value("--realm", common.realm, "DIR",
-                  "the repository to use; from outside it, relative\npaths begin at its root");
-  arguments.offer(Arguments::Complete::kFolders);
+  if (!arguments.find("--realm")) {
+    arguments.value("--realm", common.realm, "DIR",
+                    "the repository to use; from outside it, relative\npaths begin at its root");
+    arguments.offer(Arguments::Complete::kFolders);
+  }
   arguments.value("--store", common.store, "URL", "lmdb: or lmdb:/folder");
   arguments.flag("--json", common.json, "JSON on stdout, one object per line, errors included");
   arguments.flag("--quiet", common.quiet, "print errors only", "-q");

@@ -35,7 +35,7 @@ struct CommonOptions {
 };
 
 // Declares them. `list`, `log` and `break` have declared an --agent of their own: whose leases to
-// act on. `recover list` has its own --session, too.
+// act on. `recover list` has its own --session, too, and `serve` its own --realm.
 void declare_common(Arguments& arguments, CommonOptions& common);
 
 // A realm's table, and its locks in one owner's name.

@@ -108,6 +108,7 @@ std::optional<Refusal> refusal(const Door& door, const Request& request) {
   if (door.admits ? door.admits(request) : has_token(door, given)) return std::nullopt;
   Refusal refused{401, {{"WWW-Authenticate", "Bearer realm=\"lockkeeper\""}}, {}};
   if (given) refused.headers[0].second += ", error=\"invalid_token\"";
+  if (door.admits) refused.headers.emplace_back("LFS-Authenticate", "Basic realm=\"lockkeeper\"");
   refused.message = given ? "the bearer token is not the one in the server's token file"
                           : "send the token of the server's token file: Authorization: Bearer …";
   return refused;

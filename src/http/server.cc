@@ -148,6 +148,11 @@ Result<void> Server::Impl::open() {
                 address.text() + " can be reached from other machines, so it needs a token",
                 "omit --no-auth, or listen on 127.0.0.1");
   }
+  if (options.tls_beyond_loopback && !options.tls && !address.is_loopback()) {
+    return fail(Code::kUsage,
+                address.text() + " can be reached from other machines, so it needs TLS",
+                "add --tls-cert FILE --tls-key FILE, or listen on 127.0.0.1");
+  }
   if (options.tls) {
     LK_ASSIGN(tls_, Tls::open(*options.tls));
   }

@@ -62,6 +62,7 @@ struct TlsFiles {
 struct Options {
   Door door;  // address.port 0: any free port
   std::optional<TlsFiles> tls = {};
+  bool tls_beyond_loopback = false;  // other machines can reach it only through TLS
   int inherited = -1;  // a socket that listens already; it is used instead of the door's address
   Limits limits;
   std::function<void()> every_second;  // on the server's thread, while it runs; may be empty
@@ -71,7 +72,7 @@ struct Options {
 
 class Server {
  public:
-  // Starts to listen. usage: not a loopback address, and no token. failed: the address is in use or
+  // Starts to listen. usage: not a loopback address, and no token or not the TLS that it needs. failed: the address is in use or
   // not one of this machine. A Unix socket is for this user alone (0600); it replaces one that nobody
   // listens on any more, and is removed at the end.
   static Result<std::unique_ptr<Server>> open(Options options, Handler handler);

@@ -21,8 +21,9 @@ bool changes(Role role) {
 
 // --- who -----------------------------------------------------------------------------------------
 
-Result<service::Caller> Door::caller(const service::Caller& sent) {
+Result<service::Caller> Door::caller(Role role, const service::Caller& sent) {
   service::Caller caller = sent;
+  if (role == Role::kRead && sent.owner.agent.empty()) return caller;  // nobody in particular
   LK_ASSIGN(caller.owner, person_.signed_owner(sent.owner));
   LK_CHECK(check_parent(sent.parent));
   if (!person_.has(Role::kLock)) caller.tell = {};  // what is told counts as told: a change
@@ -48,9 +49,9 @@ template <typename Answer, typename Call>
 Result<Answer> Door::pass(Role role, Call call, Result<Answer> (Service::*method)(const Call&)) {
   LK_CHECK(person_.must_have(role));
   if constexpr (std::same_as<Call, service::Caller>) {
-    LK_ASSIGN(call, caller(call));
+    LK_ASSIGN(call, caller(role, call));
   } else {
-    LK_ASSIGN(call.caller, caller(call.caller));
+    LK_ASSIGN(call.caller, caller(role, call.caller));
   }
   LK_ASSIGN(Service* const inner, realm_.site.service());
   auto answer = (inner->*method)(call);
@@ -70,7 +71,7 @@ Result<service::OpenReply> Door::open(const service::OpenCall& call) {
 Result<AcquireCall> Door::prepared(const AcquireCall& sent) {
   LK_CHECK(person_.must_have(Role::kLock));
   AcquireCall call = sent;
-  LK_ASSIGN(call.caller, caller(sent.caller));
+  LK_ASSIGN(call.caller, caller(Role::kLock, sent.caller));
   if (from_ == From::kNetwork) {
     call.attachment = {};  // a process of another machine
     call.wake = 0;
@@ -172,7 +173,7 @@ Result<std::optional<AcquireResult>> Door::find_wait(const core::LeaseId& id) {
 Result<Reply<AcquireResult>> Door::await(const service::AwaitCall& sent) {
   service::AwaitCall call = sent;
   LK_CHECK(person_.must_have(Role::kLock));
-  LK_ASSIGN(call.caller, caller(sent.caller));
+  LK_ASSIGN(call.caller, caller(Role::kLock, sent.caller));
   call.at_most_ms = std::clamp<std::int64_t>(sent.at_most_ms, 0, kAwaitMostMs);
   LK_ASSIGN(Service* const inner, realm_.site.service());
   auto reply = inner->await(call);

@@ -78,7 +78,7 @@ class Door final : public service::Service {
   Waits& waits() { return desk_.waits; }
 
  private:
-  Result<service::Caller> caller(const service::Caller& sent);
+  Result<service::Caller> caller(Role role, const service::Caller& sent);
   Result<service::AcquireCall> prepared(const service::AcquireCall& sent);
   Result<void> check_parent(const service::ParentLease& parent);
   Result<void> check_drain(const service::AcquireCall& call, service::Service& inner);

@@ -385,7 +385,7 @@ Result<ListReply> Locks::list(const ListCommand& command) {
   return reply;
 }
 
-Result<std::vector<core::Event>> Locks::log(const LogCommand& command) {
+Result<EventsCall> Locks::call(const LogCommand& command) const {
   EventsCall call;
   call.caller = caller();
   call.since_seq = command.since_seq;
@@ -393,6 +393,11 @@ Result<std::vector<core::Event>> Locks::log(const LogCommand& command) {
   call.agent = command.agent;
   LK_ASSIGN(const Resolved resolved, resolve(command.under));
   if (!resolved.words.empty()) call.overlapping = resolved.words.front().front();
+  return call;
+}
+
+Result<std::vector<core::Event>> Locks::log(const LogCommand& command) {
+  LK_ASSIGN(const EventsCall call, this->call(command));
   return ask(&Service::events, call);
 }
 

@@ -32,8 +32,9 @@ class Locks {
   Site& site() const { return *site_; }
 
   Result<AcquireResult> acquire(const AcquireCommand& command);
-  // What acquire() asks the service for, for doors that wait in their own way.
+  // What acquire() and log() ask the service for, for doors that wait in their own way.
   Result<AcquireCall> call(const AcquireCommand& command, std::vector<std::string>& warnings) const;
+  Result<EventsCall> call(const LogCommand& command) const;
   // All in one commit, or none: then every result is a refusal, or would have been granted alone
   // and says kHeld without conflicts. Nobody waits. One result for each member, in their order.
   Result<std::vector<AcquireResult>> acquire_together(const std::vector<Member>& members);

@@ -11,7 +11,7 @@ Site::Site(const Runtime& runtime, realm::Realm realm, realm::Settings settings)
       service_(own_service_.get()) {}
 
 Site::Site(Site& place, Service& through)
-    : runtime_(place.runtime_), table_(place.table_), service_(&through) {}
+    : runtime_(place.runtime_), table_(place.table_), service_(&through), opened_(true) {}
 
 Result<Service*> Site::service() {
   const std::lock_guard<std::mutex> hold(mutex_);

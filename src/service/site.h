@@ -15,7 +15,7 @@ class Site {
  public:
   // Opens nothing yet. `runtime` and what it points to must outlive it.
   Site(const Runtime& runtime, realm::Realm realm, realm::Settings settings);
-  // The same place, asked through another service. Both must outlive it.
+  // The same place, asked through another service, which is open. Both must outlive it.
   Site(Site& place, Service& through);
 
   const realm::Realm& realm() const { return table_->realm(); }

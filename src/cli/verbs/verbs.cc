@@ -122,6 +122,14 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper mcp --http 127.0.0.1:7420\n"
      "  lockkeeper mcp --dialect coordmcp\n",
      mcp_verb},
+    {"serve", "Serve locks to containers and other machines: the hub",
+     "  lockkeeper serve                            # this repository, on 127.0.0.1:7420\n"
+     "  lockkeeper serve --realm app=/srv/app --realm web=/srv/web\n"
+     "  lockkeeper serve --listen 0.0.0.0:7420 --host hub.example.com \\\n"
+     "      --tls-cert hub.pem --tls-key hub.key --auto-realms\n"
+     "  lockkeeper serve --listen unix:/run/user/1000/lockkeeper.sock --no-auth\n",
+     serve_verb},
+    {"token", "Who may use the hub, and what for", token_subcommands},
     {"config", "The settings in force, and where each comes from", config_subcommands,
      "change settings in lockkeeper.toml; show them with: lockkeeper config show"},
     {"doctor", "Prove that locks and hooks work; repair a damaged store",
@@ -143,6 +151,7 @@ constexpr VerbGroup kGroups[] = {
     {"Plans", "validate plan workflow"},
     {"Agents", "init deinit install hook mcp message pause resume gate"},
     {"Other tools", "layout adopt guard coordinator ports coordmcp task"},
+    {"Several machines", "serve token"},
     {"Upkeep", "config doctor purge completion demo"},
 };
 

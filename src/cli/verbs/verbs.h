@@ -26,6 +26,7 @@ Result<int> install_verb(VerbContext& context);
 Result<int> list_verb(VerbContext& context);
 Result<int> log_verb(VerbContext& context);
 Result<int> mcp_verb(VerbContext& context);
+Result<int> serve_verb(VerbContext& context);
 Result<int> pause_verb(VerbContext& context);
 Result<int> plan_verb(VerbContext& context);
 Result<int> purge_verb(VerbContext& context);
@@ -45,6 +46,7 @@ std::span<const Verb> message_subcommands();
 std::span<const Verb> ports_subcommands();
 std::span<const Verb> recover_subcommands();
 std::span<const Verb> task_subcommands();
+std::span<const Verb> token_subcommands();
 std::span<const Verb> workflow_subcommands();
 
 }  // namespace lockkeeper::cli

@@ -34,16 +34,6 @@ std::string part_name(const std::string& agent, const std::string& whole) {
   return fits ? name : sha256_hex(agent).substr(0, kDigits);
 }
 
-Result<core::Owner> checked(core::Owner owner) {
-  if (owner.agent.empty()) {
-    return fail(Code::kInvalidInput, "the caller is unknown: the argument agent is missing",
-                "call again with agent: a name of your own, the same in every call");
-  }
-  LK_CHECK(realm::check_agent_name(owner.agent, "agent"));
-  LK_CHECK(realm::check_session_name(owner.session, "session"));
-  return owner;
-}
-
 }  // namespace
 
 std::string announced_call(const Call& call, const std::string& agent) {
@@ -87,6 +77,16 @@ core::Owner Ownership::client_of(const Call& call) const {
     client.agent.clear();
   }
   return client;
+}
+
+Result<core::Owner> Ownership::checked(const core::Owner& owner) const {
+  if (owner.agent.empty()) {
+    return fail(Code::kInvalidInput, "the caller is unknown: the argument agent is missing",
+                "call again with agent: a name of your own, the same in every call");
+  }
+  LK_CHECK(realm::check_agent_name(owner.agent, "agent"));
+  LK_CHECK(realm::check_session_name(owner.session, "session"));
+  return caller_.sign ? caller_.sign(owner) : Result<core::Owner>(owner);
 }
 
 Result<core::Owner> Ownership::of(const Call& call, const std::string& subagent) const {

@@ -9,6 +9,7 @@
 // Thread safety: all methods may be called from any thread.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "mcp/call.h"
@@ -27,6 +28,8 @@ struct Caller {
   // HTTP clients did not start us, so our environment says nothing about them. A caller that cannot
   // be told apart from others must name itself, unless an agent was given.
   bool strangers = false;
+  // What a hub makes of an owner: it puts the person's name behind. Empty: nothing.
+  std::function<Result<core::Owner>(const core::Owner& owner)> sign = {};
 };
 
 class Ownership {
@@ -52,6 +55,7 @@ class Ownership {
  private:
   // The client itself, without the names that its subagents give. Its agent may be empty: unknown.
   core::Owner client_of(const Call& call) const;
+  Result<core::Owner> checked(const core::Owner& owner) const;
 
   const Caller caller_;
 };

@@ -1,0 +1,126 @@
+#include "app/serve.h"
+
+#include <signal.h>
+
+#include "app/service_manager.h"
+#include "base/text.h"
+#include "host/signals.h"
+#include "hub/hub.h"
+
+namespace lockkeeper::app {
+namespace {
+
+constexpr const char* kUsualAddress = "127.0.0.1:7420";
+constexpr std::size_t kConnectionsMax = 10'000;
+
+Result<void> check_options(const cli::ServeOptions& options) {
+  if (options.tls_cert.has_value() != options.tls_key.has_value()) {
+    return fail(Code::kUsage, "--tls-cert and --tls-key belong together", "give both");
+  }
+  if (options.no_auth && options.token_file) {
+    return fail(Code::kUsage, "--no-auth and --token-file contradict each other",
+                "use only one of them");
+  }
+  return {};
+}
+
+Result<http::Options> server_options(const cli::ServeOptions& options,
+                                     const realm::Environment& env) {
+  http::Options server;
+  LK_ASSIGN(server.inherited, inherited_socket(env));
+  LK_ASSIGN(server.door.address, http::parse_address(options.listen.value_or(kUsualAddress)));
+  server.door.names = options.hosts;
+  if (options.tls_cert) server.tls = http::TlsFiles{*options.tls_cert, *options.tls_key};
+  server.tls_beyond_loopback = true;
+  server.limits.connections = kConnectionsMax;
+  return server;
+}
+
+Result<void> open_realms(cli::VerbContext& context, const cli::ServeOptions& options,
+                         hub::HubRealms& realms) {
+  const std::string store = context.common().store.value_or("");
+  for (const std::string& text : options.realms) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos) {
+      return fail(Code::kUsage, "--realm " + quote(text) + " has no folder",
+                  "write --realm NAME=DIR");
+    }
+    if (!store.empty() && options.realms.size() > 1) {
+      return fail(Code::kUsage, "--store is for one realm, and there are several", "omit it");
+    }
+    LK_CHECK(realms.add(text.substr(0, equals), text.substr(equals + 1), store));
+  }
+  LK_CHECK(realms.open_created());
+  if (!options.realms.empty() || options.auto_realms || !realms.all().empty()) return {};
+  LK_ASSIGN(const realm::Realm here, context.realm({}));
+  return realms.add(here.name, here.root, store);
+}
+
+Result<std::string> hub_folder(const realm::Environment& env) {
+  const auto state = realm::xdg_folder(env, "XDG_STATE_HOME", ".local/state");
+  if (state) return *state + "/lockkeeper/hub";
+  return fail(Code::kFailed, "neither XDG_STATE_HOME nor HOME is set", "set XDG_STATE_HOME");
+}
+
+void tell_start(cli::Output& out, bool encrypted, const http::Address& address,
+                const hub::HubRealms& realms, const std::string& tokens) {
+  std::vector<std::string> names;
+  for (const hub::HubRealm* const realm : realms.all()) names.push_back(realm->name);
+  const std::string scheme = encrypted ? "https://" : "http://";
+  out.note("serving " + (address.socket.empty() ? scheme : "") + address.text() +
+           (names.empty() ? ", no realm yet" : ", realms " + join(names, ", ")) +
+           (tokens.empty() ? ", without tokens" : ", tokens in " + shell_quote(tokens)));
+}
+
+}  // namespace
+
+Result<int> serve_hub(cli::VerbContext& context, const cli::ServeOptions& options) {
+  LK_CHECK(check_options(options));
+  ::signal(SIGPIPE, SIG_IGN);
+  const Fd ended = host::hold_end_signals();
+  service::Runtime runtime = context.runtime();
+  LK_ASSIGN(http::Options server, server_options(options, runtime.env));
+  LK_ASSIGN(const std::string folder, hub_folder(runtime.env));
+  hub::HubRealms realms(runtime, folder, options.auto_realms);
+  hub::Desk desk(*runtime.clock);
+  runtime.remote_alive = [&](std::uint64_t number) { return desk.waits.alive(number); };
+  runtime.woken = [&](const std::vector<std::uint64_t>& words) { desk.waits.woken(words); };
+  LK_CHECK(open_realms(context, options, realms));
+  std::unique_ptr<hub::Tokens> tokens;
+  std::string file;
+  if (!options.no_auth) {
+    file = options.token_file.value_or("");
+    if (file.empty()) {
+      LK_ASSIGN(file, hub::default_token_file(runtime.env));
+    }
+    LK_ASSIGN(tokens, hub::Tokens::open(file));
+  }
+  hub::Hub hub(desk, realms, tokens.get(), runtime, LOCKKEEPER_VERSION);
+  if (tokens) server.door.admits = [&](const http::Request& request) { return hub.admits(request); };
+  std::string told;
+  server.every_second = [&] {
+    const auto followed = hub.every_second();
+    const std::string message = followed ? "" : followed.error().message;
+    if (!message.empty() && message != told) {
+      context.out().warning(message + "; the earlier tokens stay");
+    }
+    told = message;
+  };
+  server.at_end = [&] {
+    tell_manager(runtime.env, "STOPPING=1");
+    hub.close();
+  };
+  const bool encrypted = server.tls.has_value();
+  LK_ASSIGN(const auto opened,
+            http::Server::open(std::move(server), [&](const http::Request& request,
+                                                      const std::shared_ptr<http::Reply>& reply) {
+              hub.handle(request, reply);
+            }));
+  hub.count_connections([&] { return opened->connections(); });
+  tell_start(context.out(), encrypted, opened->address(), realms, file);
+  tell_manager(runtime.env, "READY=1");
+  opened->run(ended.get());
+  return 0;
+}
+
+}  // namespace lockkeeper::app

@@ -1,0 +1,65 @@
+// /v1: everything that the lock service offers, with the JSON of the command line. docs/openapi.json
+// describes it. `realm` in the query names the realm; it can be left out where there is one.
+//
+// Thread safety: all methods may be called from any thread.
+#pragma once
+
+#include "hub/feed.h"
+#include "hub/visit.h"
+
+namespace lockkeeper::hub {
+
+class Rest {
+ public:
+  // All must outlive it.
+  Rest(Desk& desk, HubRealms& realms, Feed& feed, const service::Runtime& runtime)
+      : desk_(desk), realms_(realms), feed_(feed), runtime_(runtime) {}
+
+  // May block on the store, never on a lock. REQUIRES: the path begins with /v1.
+  void handle(const Visit& visit);
+
+ private:
+  using Handle = Result<Answer> (Rest::*)(const Visit& visit, Seat& seat);
+  struct Route {
+    const char* method;
+    const char* name;
+    Handle handle;
+  };
+  static const std::vector<Route>& routes();
+
+  Result<Answer> acquire(const Visit& visit, Seat& seat);
+  Result<Answer> release(const Visit& visit, Seat& seat);
+  Result<Answer> renew(const Visit& visit, Seat& seat);
+  Result<Answer> check(const Visit& visit, Seat& seat);
+  Result<Answer> list(const Visit& visit, Seat& seat);
+  Result<Answer> break_leases(const Visit& visit, Seat& seat);
+  Result<Answer> send(const Visit& visit, Seat& seat);
+  Result<Answer> messages(const Visit& visit, Seat& seat);
+  Result<Answer> read_messages(const Visit& visit, Seat& seat);
+  Result<Answer> purge(const Visit& visit, Seat& seat);
+  Result<Answer> whoami(const Visit& visit, Seat& seat);
+
+  // These answer themselves.
+  Result<void> events(const Visit& visit);
+  Result<void> wait(const Visit& visit);
+  Result<void> leave(const Visit& visit);
+  Result<void> call(const Visit& visit);
+
+  Result<Answer> list_realms(const Visit& visit);
+  Result<Answer> create_realm(const Visit& visit);
+  Result<Answer> drain(const Visit& visit);
+  std::optional<Result<Answer>> about_the_hub(const Visit& visit);
+
+  Result<std::unique_ptr<Seat>> seat(const Visit& visit);
+  void ask_later(const core::LeaseId& id, std::int64_t at_most_ms,
+                 const std::shared_ptr<http::Reply>& reply,
+                 std::function<Answer(const Waits::Outcome&)> answer_of);
+  Answer outcome(const service::AcquireResult& result, const std::vector<std::string>& asked);
+
+  Desk& desk_;
+  HubRealms& realms_;
+  Feed& feed_;
+  const service::Runtime& runtime_;
+};
+
+}  // namespace lockkeeper::hub

@@ -1,0 +1,54 @@
+#include "hub/hub_peer.h"
+
+#include <gtest/gtest.h>
+
+namespace lockkeeper::proof {
+
+HubServer::HubServer(stage::Stage& stage, const stage::Words& more) {
+  stage::Words words = {"serve", "--listen", "127.0.0.1:0", "--realm", "app=" + stage.repo()};
+  words.insert(words.end(), more.begin(), more.end());
+  process_ = std::make_unique<stage::Process>(stage.launch("", words));
+  EXPECT_TRUE(stage::eventually([&] {
+    banner_ = process_->err();
+    return banner_.ends_with('\n') || !process_->running();
+  })) << banner_;
+  const std::string mark = "://127.0.0.1:";
+  const auto at = banner_.find(mark);
+  if (at != std::string::npos) {
+    port_ = static_cast<std::uint16_t>(std::stoi(banner_.substr(at + mark.size())));
+  }
+}
+
+std::string add_token(stage::Stage& stage, const std::string& name, const stage::Words& more) {
+  stage::Words words = {"token", "add", name};
+  words.insert(words.end(), more.begin(), more.end());
+  return stage.expect(0, "", words).json()["token"];
+}
+
+HubPeer::HubPeer(std::uint16_t port, std::string token, std::string agent) : client_(port) {
+  if (!token.empty()) headers["Authorization"] = "Bearer " + token;
+  if (!agent.empty()) headers["Lockkeeper-Agent"] = std::move(agent);
+}
+
+void HubPeer::send(const std::string& method, const std::string& target, const std::string& body) {
+  std::string text = method + " " + target + " HTTP/1.1\r\nHost: localhost\r\n";
+  for (const auto& [name, value] : headers) text += name + ": " + value + "\r\n";
+  if (method == "POST") {
+    if (!headers.contains("Content-Type")) text += "Content-Type: application/json\r\n";
+    text += "Content-Length: " + std::to_string(body.size()) + "\r\n";
+  }
+  client_.send(text + "\r\n" + body);
+}
+
+HubAnswer HubPeer::answer() {
+  const auto got = client_.answer();
+  return {got.status, Json::parse(got.body(), nullptr, false), got.body()};
+}
+
+HubAnswer HubPeer::ask(const std::string& method, const std::string& target,
+                       const std::string& body) {
+  send(method, target, body);
+  return answer();
+}
+
+}  // namespace lockkeeper::proof
