@@ -24,22 +24,24 @@ class LfsTest : public testing::Test {
       GTEST_SKIP() << "git-lfs is not installed";
     }
     for (const char* const name : {"src/a.py", "src/b.py", "docs/c.md"}) stage_.file(name);
-    stage_.git(stage_.repo(), {"add", "-A"});
-    stage_.git(stage_.repo(), {"commit", "-qm", "first"});
+    stage_.git("repo", {"add", "-A"});
+    stage_.git("repo", {"commit", "-qm", "first"});
     token_ = add_token(stage_, "alice");
     other_ = add_token(stage_, "bob");
     hub_ = std::make_unique<HubServer>(stage_);
-    stage_.git(stage_.path(""), {"clone", "-q", "--bare", stage_.repo(), stage_.path("remote.git")});
-    stage_.git(stage_.path(""), {"clone", "-q", stage_.path("remote.git"), work()});
+    stage_.git(".", {"clone", "-q", "--bare", stage_.repo(), stage_.path("remote.git")});
+    stage_.git(".", {"clone", "-q", stage_.path("remote.git"), work()});
     const std::string url = "http://127.0.0.1:" + std::to_string(hub_->port()) + "/lfs/app";
     configure("lfs.url", url);
     configure("lfs." + url + ".locksverify", "true");
-    git({"lfs", "install", "--local"});
+    configure("user.name", "t");
+    configure("user.email", "t@example.org");
+    EXPECT_EQ(git({"lfs", "install", "--local"}).status, 0);
     act_as(token_, "");
   }
   std::string work() const { return stage_.path("work"); }
   void configure(const std::string& name, const std::string& value) {
-    stage_.git(work(), {"config", name, value});
+    stage_.git("work", {"config", name, value});
   }
   // With every request, as an agent's settings would.
   void act_as(const std::string& token, const std::string& agent) {
@@ -128,7 +130,7 @@ TEST_F(LfsTest, AHubThatCannotBeReachedStopsThePush) {
 
 TEST_F(LfsTest, PagesAreReadToTheEnd) {
   for (int i = 0; i < 120; ++i) stage_.file("many/" + std::to_string(i));
-  stage_.git(stage_.repo(), {"add", "-A"});
+  stage_.git("repo", {"add", "-A"});
   stage_.expect(0, "local", {"acquire", "many/"});
   EXPECT_EQ(Json::parse(git({"lfs", "locks", "--json"}).out).size(), 120U);
   HubPeer peer(hub_->port(), token_);

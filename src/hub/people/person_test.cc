@@ -37,7 +37,7 @@ TEST(Person, NobodyCanSendTheNameOfAnother) {
 // Sessions lie within each other whatever their agents are called, so they carry the name too.
 TEST(Person, APartOfAnothersSessionIsNotAPartOfIt) {
   const Person bob{"bob", kEveryRole, {"*"}};
-  for (const char* const session : {"s", "-", "run-1"}) {
+  for (const char* const session : {"s", "run-1", "a.b"}) {
     const core::Owner hers = *alice().signed_owner({"x", session});
     const core::Owner his = *bob.signed_owner({"x", std::string(session) + "/part"});
     EXPECT_FALSE(core::is_part_of(his, hers)) << session;
