@@ -96,7 +96,8 @@ Result<int> serve_hub(cli::VerbContext& context, const cli::ServeOptions& option
     LK_ASSIGN(tokens, hub::Tokens::open(file));
   }
   hub::Hub hub(desk, realms, tokens.get(), runtime, LOCKKEEPER_VERSION);
-  if (tokens) server.door.admits = [&](const http::Request& request) { return hub.admits(request); };
+  if (tokens)
+    server.door.admits = [&](const http::Request& request) { return hub.admits(request); };
   std::string told;
   server.every_second = [&] {
     const auto followed = hub.every_second();

@@ -229,6 +229,7 @@ void Server::Impl::end() {
     ended_.cancel(ignored);
     const std::vector<Connection*> open(loop_->open.begin(), loop_->open.end());
     for (Connection* const each : open) each->close_now();
+    if (tls_) tls_->end();
   });
 }
 

@@ -28,8 +28,15 @@ constexpr auto kHandshakeTime = std::chrono::seconds(10);
 constexpr auto kGoodbyeTime = std::chrono::seconds(2);
 constexpr std::size_t kPieceBytes = 16U << 10;  // one record of TLS
 
+std::unexpected<Error> unusable(const std::string& file, const std::string& why) {
+  return fail(Code::kInvalidInput, "the TLS file " + quote(file) + " cannot be used: " + why,
+              "name files in PEM form: --tls-cert FILE --tls-key FILE");
+}
+
+}  // namespace
+
 // One client: between its socket and the connection's end of the pair.
-class Pump : public std::enable_shared_from_this<Pump> {
+class Tls::Pump : public std::enable_shared_from_this<Pump> {
  public:
   Pump(Socket client, ssl::context& context, Socket plain)
       : client_(std::move(client), context),
@@ -41,6 +48,7 @@ class Pump : public std::enable_shared_from_this<Pump> {
         client_.get_executor(), [self = shared_from_this()] { return self->serve(); },
         asio::detached);
   }
+  void end() { shaken_ ? within(kGoodbyeTime) : close(); }
 
  private:
   asio::awaitable<void> serve() {
@@ -49,6 +57,7 @@ class Pump : public std::enable_shared_from_this<Pump> {
     co_await client_.async_handshake(ssl::stream_base::server, into(error));
     timer_.cancel();
     if (error) co_return close();
+    shaken_ = true;
     asio::co_spawn(
         client_.get_executor(), [self = shared_from_this()] { return self->answer(); },
         asio::detached);
@@ -93,14 +102,8 @@ class Pump : public std::enable_shared_from_this<Pump> {
   ssl::stream<Socket> client_;
   Socket plain_;
   asio::steady_timer timer_;
+  bool shaken_ = false;  // the handshake is done
 };
-
-std::unexpected<Error> unusable(const std::string& file, const std::string& why) {
-  return fail(Code::kInvalidInput, "the TLS file " + quote(file) + " cannot be used: " + why,
-              "name files in PEM form: --tls-cert FILE --tls-key FILE");
-}
-
-}  // namespace
 
 Result<std::unique_ptr<Tls>> Tls::open(const TlsFiles& files) {
   struct stat info{};
@@ -128,8 +131,18 @@ std::optional<Socket> Tls::serve(asio::io_context& context, Socket client) {
   error_code error;
   asio::local::connect_pair(ours, theirs, error);
   if (error) return std::nullopt;
-  std::make_shared<Pump>(std::move(client), context_->ssl, Socket(std::move(ours)))->start();
+  const auto pump =
+      std::make_shared<Pump>(std::move(client), context_->ssl, Socket(std::move(ours)));
+  pump->start();
+  std::erase_if(pumps_, [](const auto& each) { return each.expired(); });
+  pumps_.push_back(pump);
   return Socket(std::move(theirs));
+}
+
+void Tls::end() {
+  for (const auto& each : pumps_) {
+    if (const auto pump = each.lock()) pump->end();
+  }
 }
 
 }  // namespace lockkeeper::http

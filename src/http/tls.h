@@ -5,7 +5,9 @@
 
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
+#include <list>
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
 #include "http/server.h"
@@ -26,11 +28,15 @@ class Tls {
   // Starts the handshake. What the client says after it can be read from the socket that comes
   // back; the client's own is closed when that one is. nullopt: no descriptors are left.
   std::optional<Socket> serve(boost::asio::io_context& context, Socket client);
+  // The server ends: clients have a moment to read what was said last.
+  void end();
 
  private:
+  class Pump;
   struct Context;
   explicit Tls(std::unique_ptr<Context> context);
   const std::unique_ptr<Context> context_;
+  std::list<std::weak_ptr<Pump>> pumps_;
 };
 
 }  // namespace lockkeeper::http

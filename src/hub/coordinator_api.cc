@@ -59,8 +59,8 @@ Result<Answer> CoordinatorApi::acquire(const Visit& visit) {
   body.text("session_id");  // a release names only the agent, so that is who holds it
   const auto ttl = body.number("ttl_minutes");
   LK_CHECK(body.done());
-  wanted.ttl_minutes = ttl ? static_cast<std::int64_t>(std::min<std::uint64_t>(*ttl, 1'000'000))
-                           : kTtlMinutes;
+  wanted.ttl_minutes =
+      ttl ? static_cast<std::int64_t>(std::min<std::uint64_t>(*ttl, 1'000'000)) : kTtlMinutes;
   LK_ASSIGN(const auto here, seat(visit, agent));
   coordinator::Coordinator locks(here->locks,
                                  type.empty() ? std::string(coordinator::kAgentTypeDefault) : type);
@@ -96,7 +96,8 @@ Result<Answer> CoordinatorApi::force_release(const Visit& visit) {
   command.wanted = Seat::wanted({path});
   command.reason = "force release through the coordinator's API";
   const auto broken = here->locks.break_leases(command);
-  Json json{{"released", false}, {"prior_holder_agent_id", nullptr}, {"prior_acquired_at", nullptr}};
+  Json json{
+      {"released", false}, {"prior_holder_agent_id", nullptr}, {"prior_acquired_at", nullptr}};
   if (!broken && broken.error().code == Code::kNotFound) return Answer{200, std::move(json)};
   if (!broken) return fail(broken.error());
   json["released"] = true;

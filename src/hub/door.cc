@@ -163,8 +163,7 @@ Result<std::optional<AcquireResult>> Door::find_wait(const core::LeaseId& id) {
   for (const service::ListedLease& listed : all.value.leases) {
     if (listed.lease.id != id || !person_.owns(listed.lease.owner)) continue;
     // Handed over meanwhile; awaiting it confirms that.
-    LK_ASSIGN(Reply<AcquireResult> reply,
-              inner->await({{listed.lease.owner, {}, {}, {}}, id, 0}));
+    LK_ASSIGN(Reply<AcquireResult> reply, inner->await({{listed.lease.owner, {}, {}, {}}, id, 0}));
     return std::move(reply.value);
   }
   return not_yours();

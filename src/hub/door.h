@@ -27,7 +27,7 @@ struct Desk {
   const Clock& clock;
   Metrics metrics;
   Waits waits;
-  std::atomic<bool> draining = false;    // nothing new is granted
+  std::atomic<bool> draining = false;     // nothing new is granted
   std::function<void()> changed = [] {};  // after a call that may have changed a table
 };
 
@@ -84,7 +84,8 @@ class Door final : public service::Service {
   Result<void> check_drain(const service::AcquireCall& call, service::Service& inner);
   // The call with its caller signed, carried out by the table's own service.
   template <typename Answer, typename Call>
-  Result<Answer> pass(Role role, Call call, Result<Answer> (service::Service::*method)(const Call&));
+  Result<Answer> pass(Role role, Call call,
+                      Result<Answer> (service::Service::*method)(const Call&));
 
   Desk& desk_;
   HubRealm& realm_;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "service/questions.h"
 #include "service/report.h"
 
 namespace lockkeeper::hub {
@@ -24,8 +25,13 @@ std::string sse_text(const core::Event& event) {
          "\ndata: " + service::dump(service::event_json(event)) + "\n\n";
 }
 
-Feed::Feed(const HubRealms& realms, Metrics& metrics)
-    : realms_(realms), metrics_(metrics), thread_([this] { loop(); }) {}
+Feed::Feed(const HubRealms& realms, Metrics& metrics) : realms_(realms), metrics_(metrics) {
+  // The metrics count from now on. A realm that is created later has no history yet.
+  for (HubRealm* const realm : realms.all()) {
+    sources_[realm].newest = service::newest_event(realm->site).value_or(0);
+  }
+  thread_ = std::thread([this] { loop(); });
+}
 
 Feed::~Feed() {
   close();
@@ -108,33 +114,29 @@ bool Feed::catch_up(HubRealm& realm, Stream& stream, std::uint64_t newest) {
 bool Feed::advance(HubRealm& realm) {
   std::list<std::shared_ptr<Stream>> streams;
   std::uint64_t before = 0;
-  bool begun = false;
   {
     const std::lock_guard hold(mutex_);
     Source& source = sources_[&realm];
     std::erase_if(source.streams, [](const auto& stream) { return stream->gone; });
     streams = source.streams;
     before = source.newest;
-    begun = source.begun;
   }
   service::EventsCall call;
   call.since_seq = before;
-  call.most = begun ? kPage : 1;
-  call.newest = !begun;  // the metrics count from the hub's start on
+  call.most = kPage;
   const auto events = read(realm, call);
   if (!events) return false;
   const std::uint64_t newest = events->empty() ? before : events->back().seq;
   std::string text;
   for (const core::Event& event : *events) {
-    if (!begun) break;
     metrics_.happened(event);
     if (!streams.empty()) text += sse_text(event);
   }
-  bool more = begun && events->size() == kPage;
+  bool more = events->size() == kPage;
   for (const auto& stream : streams) {
     const std::uint64_t seen = stream->wanted.since_seq;
     if (seen >= newest) continue;
-    if (begun && seen == before && !is_filtered(stream->wanted)) {
+    if (seen == before && !is_filtered(stream->wanted)) {
       stream->reply->chunk(text);
       stream->wanted.since_seq = newest;
     } else {
@@ -142,9 +144,7 @@ bool Feed::advance(HubRealm& realm) {
     }
   }
   const std::lock_guard hold(mutex_);
-  Source& source = sources_[&realm];
-  source.newest = newest;
-  source.begun = true;
+  sources_[&realm].newest = newest;
   return more;
 }
 

@@ -15,9 +15,9 @@
 #include <mutex>
 #include <thread>
 
+#include "http/server.h"
 #include "hub/hub_realms.h"
 #include "hub/metrics.h"
-#include "http/server.h"
 #include "service/calls.h"
 
 namespace lockkeeper::hub {
@@ -47,7 +47,6 @@ class Feed {
   };
   struct Source {
     std::uint64_t newest = 0;  // all before was seen
-    bool begun = false;
     std::list<std::shared_ptr<Stream>> streams;
   };
 

@@ -45,8 +45,7 @@ Result<HubRealm*> HubRealms::put(const std::string& name, realm::Realm realm) {
   const std::lock_guard hold(mutex_);
   auto& place = realms_[name];  // another thread may have been first
   if (!place) {
-    place =
-        std::make_unique<HubRealm>(name, runtime_, std::move(realm), std::move(settings));
+    place = std::make_unique<HubRealm>(name, runtime_, std::move(realm), std::move(settings));
   }
   return place.get();
 }

@@ -15,8 +15,8 @@ namespace lockkeeper::hub {
 namespace {
 
 constexpr std::uint64_t kPageMost = 1'000;
-constexpr std::size_t kIdDigits = 32;     // of the lease
-constexpr std::size_t kPathDigits = 16;   // of the path's digest
+constexpr std::size_t kIdDigits = 32;    // of the lease
+constexpr std::size_t kPathDigits = 16;  // of the path's digest
 constexpr const char* kPlainAgent = "git-lfs";
 
 // A lease may have many files, and each lock needs an id of its own.
@@ -80,8 +80,7 @@ void Lfs::handle(const Visit& visit) {
                            "leave the objects where they are: set lfs.url for locking alone");
     if (realm_name.empty()) return none;
     LK_ASSIGN(HubRealm* const realm, realms_.find(realm_name, visit.person));
-    LK_ASSIGN(const auto seat,
-              Seat::take(desk_, *realm, visit.person, {agent_of(visit), ""}));
+    LK_ASSIGN(const auto seat, Seat::take(desk_, *realm, visit.person, {agent_of(visit), ""}));
     const bool posts = visit.request.method == "POST";
     if (after == 1 && visit.request.method == "GET") return list(*seat, visit);
     if (after == 1 && posts) return create(*seat, visit);
@@ -136,7 +135,8 @@ Result<std::vector<Lfs::FileLock>> Lfs::all(Seat& seat) {
 
 Result<Lfs::Page> Lfs::page(std::vector<FileLock> locks, const std::string& cursor,
                             std::uint64_t limit) {
-  const auto begin = cursor.empty() ? std::optional<std::size_t>(0) : number_in<std::size_t>(cursor);
+  const auto begin =
+      cursor.empty() ? std::optional<std::size_t>(0) : number_in<std::size_t>(cursor);
   if (!begin) {
     return fail(Code::kInvalidInput, "the cursor " + quote(cursor) + " is not one of ours",
                 "begin again without it");
@@ -163,7 +163,8 @@ Result<Answer> Lfs::create(Seat& seat, const Visit& visit) {
   LK_ASSIGN(const service::AcquireResult result, seat.locks.acquire(command));
   if (result.outcome == core::Outcome::kGranted) {
     const std::string& name = result.lease.claims.front().resource.text();
-    return Answer{201, {{"lock", json_of({lock_id(result.lease, name), name, result.lease, true})}}};
+    return Answer{201,
+                  {{"lock", json_of({lock_id(result.lease, name), name, result.lease, true})}}};
   }
   const bool own = result.outcome == core::Outcome::kRenewed;
   const core::Lease& held = own ? result.lease : result.conflicts.front().holder;
@@ -201,8 +202,9 @@ Result<Answer> Lfs::verify(Seat& seat, const Visit& visit) {
   Json json{{"ours", Json::array()}, {"theirs", Json::array()}};
   for (const FileLock& lock : part.locks) {
     const core::Owner& owner = lock.lease.owner;
-    const bool ours = !lock.lease.foreign && (whole_person ? visit.person.owns(owner)
-                                                           : owner.agent == seat.locks.owner().agent);
+    const bool ours =
+        !lock.lease.foreign &&
+        (whole_person ? visit.person.owns(owner) : owner.agent == seat.locks.owner().agent);
     json[ours ? "ours" : "theirs"].push_back(json_of(lock));
   }
   if (!part.next.empty()) json["next_cursor"] = part.next;
@@ -221,8 +223,7 @@ Result<Answer> Lfs::unlock(Seat& seat, const Visit& visit, const std::string& id
   if (!force) {
     if (!lock->exact) {
       return fail(Code::kOperationNotPermitted,
-                  lock->path + " is held as a part of a larger lease of " +
-                      lock->lease.owner.agent,
+                  lock->path + " is held as a part of a larger lease of " + lock->lease.owner.agent,
                   "release that: lockkeeper release --lease " + lock->lease.id.text());
     }
     service::ReleaseCommand command;

@@ -14,8 +14,8 @@ constexpr std::size_t kFollowedMax = 100'000;  // leases whose beginning is reme
 
 // Each of them is shown from the start, with 0: a rate needs a first value.
 constexpr std::initializer_list<core::Outcome> kOutcomes = {
-    core::Outcome::kGranted, core::Outcome::kRenewed,  core::Outcome::kHeld,
-    core::Outcome::kQueued,  core::Outcome::kDeadlock, core::Outcome::kTimeout,
+    core::Outcome::kGranted,    core::Outcome::kRenewed,  core::Outcome::kHeld,
+    core::Outcome::kQueued,     core::Outcome::kDeadlock, core::Outcome::kTimeout,
     core::Outcome::kInterrupted};
 constexpr std::initializer_list<const char*> kEnds = {"released", "expired", "broken", "ended",
                                                       "withdrawn"};
@@ -93,8 +93,8 @@ std::string Metrics::text(const Gauges& now) const {
            "outcome", requests);
   std::map<std::string, std::uint64_t> ended = ended_;
   for (const char* const each : kEnds) ended[each];
-  counters(out, "lockkeeper_leases_ended_total", "Leases that ended since this hub started, by how.",
-           "how", ended);
+  counters(out, "lockkeeper_leases_ended_total",
+           "Leases that ended since this hub started, by how.", "how", ended);
   write(out, "lockkeeper_wait_seconds", "Time in the queue before a grant.", waited_);
   write(out, "lockkeeper_hold_seconds", "Time between a grant and the end of its lease.", held_);
   gauge(out, "lockkeeper_leases_held", "Leases that are held.", now.held);

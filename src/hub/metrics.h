@@ -43,7 +43,7 @@ class Metrics {
   };
   static void write(std::string& out, const char* name, const char* help, const Histogram& all);
 
-  mutable std::mutex mutex_;  // protects all below
+  mutable std::mutex mutex_;                       // protects all below
   std::map<std::string, std::uint64_t> requests_;  // by outcome
   std::map<std::string, std::uint64_t> ended_;     // by how
   Histogram waited_;

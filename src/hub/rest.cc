@@ -107,11 +107,11 @@ void Rest::handle(const Visit& visit) {
 void Rest::ask_later(const core::LeaseId& id, std::int64_t at_most_ms,
                      const std::shared_ptr<http::Reply>& reply,
                      std::function<Answer(const Waits::Outcome&)> answer_of) {
-  const auto asker = desk_.waits.ask(
-      id, std::clamp<std::int64_t>(at_most_ms, 0, kAskMostMs),
-      [reply, answer_of = std::move(answer_of)](const Waits::Outcome& outcome) {
-        answer(*reply, answer_of(outcome));
-      });
+  const auto asker =
+      desk_.waits.ask(id, std::clamp<std::int64_t>(at_most_ms, 0, kAskMostMs),
+                      [reply, answer_of = std::move(answer_of)](const Waits::Outcome& outcome) {
+                        answer(*reply, answer_of(outcome));
+                      });
   reply->on_gone([&waits = desk_.waits, asker] { waits.gone(asker); });
 }
 
@@ -168,8 +168,8 @@ Result<void> Rest::call(const Visit& visit) {
     reply_with(service::wire::serve(here->door, visit.request.body, desk_.clock));
     return {};
   }
-  LK_ASSIGN(const auto call, service::wire::from_json<service::AwaitCall>(
-                                 json.value("with", Json()), desk_.clock));
+  LK_ASSIGN(const auto call,
+            service::wire::from_json<service::AwaitCall>(json.value("with", Json()), desk_.clock));
   LK_ASSIGN(const auto before, here->door.find_wait(call.id));
   const auto tell = [reply_with, &clock = desk_.clock](const Waits::Outcome& outcome) {
     reply_with(wire_text(outcome, clock));
@@ -178,8 +178,8 @@ Result<void> Rest::call(const Visit& visit) {
     tell(*before);
     return {};
   }
-  const auto asker = desk_.waits.ask(
-      call.id, std::clamp<std::int64_t>(call.at_most_ms, 0, kAskMostMs), tell);
+  const auto asker =
+      desk_.waits.ask(call.id, std::clamp<std::int64_t>(call.at_most_ms, 0, kAskMostMs), tell);
   visit.reply->on_gone([&all = desk_.waits, asker] { all.gone(asker); });
   return {};
 }

@@ -65,8 +65,7 @@ int http_status(Code code) {
 }
 
 void answer(http::Reply& reply, const Answer& answer) {
-  reply.whole(answer.status,
-              {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},
+  reply.whole(answer.status, {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},
               service::dump(answer.json) + "\n");
 }
 

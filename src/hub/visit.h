@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/json.h"
-#include "hub/door.h"
 #include "http/server.h"
 #include "http/target.h"
+#include "hub/door.h"
 #include "service/locks.h"
 
 namespace lockkeeper::hub {

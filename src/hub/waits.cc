@@ -184,8 +184,8 @@ void Waits::give_up(const std::shared_ptr<Entry>& entry) {
   if (!service) return;
   const auto left = (*service)->leave({wait.caller, wait.id, core::Outcome::kInterrupted});
   const bool granted = left && left->value.outcome == core::Outcome::kGranted;
-  const bool had = entry->outcome && *entry->outcome &&
-                   (*entry->outcome)->outcome == core::Outcome::kGranted;
+  const bool had =
+      entry->outcome && *entry->outcome && (*entry->outcome)->outcome == core::Outcome::kGranted;
   if (granted || had) {
     static_cast<void>((*service)->release({wait.caller, {}, {wait.id}, {}, false, {}, false}));
   }
@@ -234,7 +234,8 @@ void Waits::loop() {
     for (const auto& entry : looked_at) look(entry);
     for (const auto& entry : lost) give_up(entry);
     const Clock::time_point ended = Clock::now();
-    if (all) glance = ended + std::max<Clock::duration>(kGlanceEvery, (ended - began) * kGlanceShare);
+    if (all)
+      glance = ended + std::max<Clock::duration>(kGlanceEvery, (ended - began) * kGlanceShare);
     hold.lock();
   }
 }

@@ -29,7 +29,7 @@ struct Wait {
   HubRealm* realm = nullptr;
   service::Caller caller;
   core::LeaseId id;
-  std::uint64_t number = 0;                 // its word on the wake board, and of its attachment
+  std::uint64_t number = 0;                   // its word on the wake board, and of its attachment
   std::optional<std::int64_t> until_ms = {};  // on the clock that only goes forward
 };
 

@@ -61,8 +61,8 @@ const Plan& plan() {
     rooms["mcp/locks"] = with(with(below, dialects), {"mcp"});
     // The server for other machines: who may use it, and what it speaks.
     rooms["hub/people"] = {"realm", "core", "kv", "key", "base"};
-    rooms["hub"] = with(with(below, rooms["mcp/locks"]), {"hub/people", "http", "mcp/http",
-                                                          "mcp/locks", "service/wire", "git"});
+    rooms["hub"] = with(with(below, rooms["mcp/locks"]),
+                        {"hub/people", "http", "mcp/http", "mcp/locks", "service/wire", "git"});
     rooms["cli"] = below;
     rooms["demo"] = with(below, {"cli"});
     // What coding agents tell their hooks, which is text; and what a hook does about it.
@@ -70,13 +70,12 @@ const Plan& plan() {
     rooms["enforce/shell"] = {"base"};
     rooms["enforce/hook"] = with(with(below, {"enforce", "enforce/shell", "git"}), snapshots);
     rooms["guard"] = with(below, {"git"});  // what our git hooks decide
-    const Rooms verbs = with(
-        with(rooms["crew"], with(dialects, {"dialect"})),
-        {"cli", "demo", "crew", "install", "enforce", "enforce/shell", "enforce/hook", "guard",
-         "hub/people"});
+    const Rooms verbs = with(with(rooms["crew"], with(dialects, {"dialect"})),
+                             {"cli", "demo", "crew", "install", "enforce", "enforce/shell",
+                              "enforce/hook", "guard", "hub/people"});
     rooms["cli/verbs"] = verbs;
-    rooms["app"] = with(verbs, {"cli/verbs", "hub", "mcp", "mcp/http", "mcp/locks", "http", "kv/memory",
-                                "kv/lmdb", "wiring"});
+    rooms["app"] = with(verbs, {"cli/verbs", "hub", "mcp", "mcp/http", "mcp/locks", "http",
+                                "kv/memory", "kv/lmdb", "wiring"});
     return rooms;
   }();
   return kPlan;

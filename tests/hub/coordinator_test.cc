@@ -16,8 +16,11 @@ class CoordinatorHttp : public testing::Test {
     return peer;
   }
   static Json lock(const char* path, const char* agent) {
-    return {{"file_path", path}, {"agent_id", agent}, {"agent_type", "claude_code"},
-            {"session_id", "s1"}, {"reason", "fix"}};
+    return {{"file_path", path},
+            {"agent_id", agent},
+            {"agent_type", "claude_code"},
+            {"session_id", "s1"},
+            {"reason", "fix"}};
   }
 
   stage::Stage stage_;

@@ -244,8 +244,8 @@ TEST_F(Hub, EventsAreAStreamThatResumes) {
 }
 
 TEST_F(Hub, ADrainGrantsNothingNewAndHoldersFinish) {
-  const std::string token = add_token(stage_, "ops", {"--role", "read", "--role", "lock", "--role",
-                                                      "admin"});
+  const std::string token =
+      add_token(stage_, "ops", {"--role", "read", "--role", "lock", "--role", "admin"});
   const auto hub = serve();
   HubPeer a(hub->port(), token, "a");
   HubPeer probe(hub->port(), "");
@@ -267,20 +267,18 @@ TEST_F(Hub, TokensAreReplacedWithoutARestart) {
   HubPeer a(hub->port(), first, "a");
   ASSERT_EQ(a.post("/v1/acquire", kFile).status, 200);
   const std::string second = add_token(stage_, "alice");
-  EXPECT_TRUE(stage::eventually([&] {
-    return HubPeer(hub->port(), second).get("/v1/whoami").status == 200;
-  }));
+  EXPECT_TRUE(stage::eventually(
+      [&] { return HubPeer(hub->port(), second).get("/v1/whoami").status == 200; }));
   HubPeer b(hub->port(), second, "a");
   EXPECT_EQ(b.post("/v1/release", kFile).status, 200);  // the same person
   stage_.expect(0, "", {"token", "remove", "alice"});
-  EXPECT_TRUE(stage::eventually([&] {
-    return HubPeer(hub->port(), second).get("/v1/whoami").status == 401;
-  }));
+  EXPECT_TRUE(stage::eventually(
+      [&] { return HubPeer(hub->port(), second).get("/v1/whoami").status == 401; }));
 }
 
 TEST_F(Hub, RealmsAreCreatedByAdminsOrOnDemand) {
-  const std::string ops = add_token(stage_, "ops", {"--role", "read", "--role", "lock", "--role",
-                                                    "admin"});
+  const std::string ops =
+      add_token(stage_, "ops", {"--role", "read", "--role", "lock", "--role", "admin"});
   const std::string user = add_token(stage_, "user");
   {
     const auto hub = serve();

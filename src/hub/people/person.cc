@@ -9,8 +9,10 @@
 namespace lockkeeper::hub {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Role>, 4> kRoles = {
-    {{"read", Role::kRead}, {"lock", Role::kLock}, {"break", Role::kBreak}, {"admin", Role::kAdmin}}};
+constexpr std::array<std::pair<std::string_view, Role>, 4> kRoles = {{{"read", Role::kRead},
+                                                                      {"lock", Role::kLock},
+                                                                      {"break", Role::kBreak},
+                                                                      {"admin", Role::kAdmin}}};
 
 // With "@name" behind `part`, unless it is there. nullopt: it carries another '@'.
 std::optional<std::string> signed_text(const std::string& part, const std::string& mark) {

@@ -43,7 +43,8 @@ Result<TokenEntry> parse_line(const std::string& line) {
   if (words.size() != 4) return broken("does not have four words: NAME ROLES REALMS sha256:…");
   TokenEntry entry;
   entry.person.name = words[0];
-  if (!is_person_name(words[0])) return broken("has a name with other characters than a-z 0-9 . _ -");
+  if (!is_person_name(words[0]))
+    return broken("has a name with other characters than a-z 0-9 . _ -");
   const auto roles = parse_roles(words[1]);
   if (!roles || *roles == 0) return broken("has a role other than read, lock, break and admin");
   entry.person.roles = *roles;

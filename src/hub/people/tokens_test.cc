@@ -73,7 +73,8 @@ TEST_F(HubTokens, AFileThatIsBrokenLaterChangesNothing) {
 TEST_F(HubTokens, NothingIsLostWhenSeveralAreAddedAtOnce) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
-    threads.emplace_back([&, i] { EXPECT_TRUE(add_token(path(), person("p" + std::to_string(i)))); });
+    threads.emplace_back(
+        [&, i] { EXPECT_TRUE(add_token(path(), person("p" + std::to_string(i)))); });
   }
   for (std::thread& each : threads) each.join();
   EXPECT_EQ(read_tokens(path())->size(), 8U);

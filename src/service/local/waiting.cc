@@ -53,8 +53,7 @@ Result<bool> Waiting::run(std::int64_t at_most_ms) {
       look_by_ = now_ms() + plan_.look_ms;
       if (reply_.position != position) return true;
     }
-    const Woken woken =
-        at_most_ms <= 0 && !looked ? glance(**waker) : sleep(**waker, left_ms);
+    const Woken woken = at_most_ms <= 0 && !looked ? glance(**waker) : sleep(**waker, left_ms);
     if (woken == Woken::kToReturn) return true;
     must_look_ = true;
   }
