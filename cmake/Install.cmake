@@ -107,3 +107,11 @@ foreach(name LICENSE README.md CHANGELOG.md)
     install(FILES ${name} DESTINATION ${CMAKE_INSTALL_DOCDIR})
   endif()
 endforeach()
+
+# --- the hub as a service -------------------------------------------------------------------------
+
+configure_file(packaging/systemd/lockkeeper-hub.service.in
+  ${PROJECT_BINARY_DIR}/package/lockkeeper-hub.service @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/package/lockkeeper-hub.service
+              packaging/systemd/lockkeeper-hub.socket
+        DESTINATION lib/systemd/system)

@@ -2,8 +2,8 @@
 
 #include <signal.h>
 
-#include "app/service_manager.h"
 #include "base/text.h"
+#include "host/service_manager.h"
 #include "host/signals.h"
 #include "hub/hub.h"
 
@@ -27,7 +27,7 @@ Result<void> check_options(const cli::ServeOptions& options) {
 Result<http::Options> server_options(const cli::ServeOptions& options,
                                      const realm::Environment& env) {
   http::Options server;
-  LK_ASSIGN(server.inherited, inherited_socket(env));
+  LK_ASSIGN(server.inherited, host::inherited_socket(env));
   LK_ASSIGN(server.door.address, http::parse_address(options.listen.value_or(kUsualAddress)));
   server.door.names = options.hosts;
   if (options.tls_cert) server.tls = http::TlsFiles{*options.tls_cert, *options.tls_key};
@@ -108,7 +108,7 @@ Result<int> serve_hub(cli::VerbContext& context, const cli::ServeOptions& option
     told = message;
   };
   server.at_end = [&] {
-    tell_manager(runtime.env, "STOPPING=1");
+    host::tell_manager(runtime.env, "STOPPING=1");
     hub.close();
   };
   const bool encrypted = server.tls.has_value();
@@ -119,7 +119,7 @@ Result<int> serve_hub(cli::VerbContext& context, const cli::ServeOptions& option
             }));
   hub.count_connections([&] { return opened->connections(); });
   tell_start(context.out(), encrypted, opened->address(), realms, file);
-  tell_manager(runtime.env, "READY=1");
+  host::tell_manager(runtime.env, "READY=1");
   opened->run(ended.get());
   return 0;
 }

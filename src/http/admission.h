@@ -37,9 +37,9 @@ struct Refusal {
 };
 
 // nullopt: accepted. There must be one Host, and it must be the server's address or one of its
-// names, localhost, 127.0.0.1 or [::1] (any literal address if the server listens on all), with any port or none,
-// because ports are forwarded. The same holds for an Origin. Otherwise 403; 401 for a missing or
-// wrong token. Reads only the headers.
+// names, localhost, 127.0.0.1 or [::1] (any literal address if the server listens on all), with any
+// port or none, because ports are forwarded. The same holds for an Origin. Otherwise 403; 401 for a
+// missing or wrong token. Reads only the headers.
 std::optional<Refusal> refusal(const Door& door, const Request& request);
 
 // What an Authorization header brings: Bearer TOKEN, or the password of Basic. nullopt: neither.

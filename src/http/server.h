@@ -72,9 +72,9 @@ struct Options {
 
 class Server {
  public:
-  // Starts to listen. usage: not a loopback address, and no token or not the TLS that it needs. failed: the address is in use or
-  // not one of this machine. A Unix socket is for this user alone (0600); it replaces one that nobody
-  // listens on any more, and is removed at the end.
+  // Starts to listen. usage: not a loopback address, and no token or not the TLS that it needs.
+  // failed: the address is in use or not one of this machine. A Unix socket is for this user alone
+  // (0600); it replaces one that nobody listens on any more, and is removed at the end.
   static Result<std::unique_ptr<Server>> open(Options options, Handler handler);
   ~Server();
   Server(const Server&) = delete;

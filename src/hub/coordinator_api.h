@@ -3,8 +3,8 @@
 //   POST /locks/acquire   POST /locks/release   GET /locks/status/PATH   DELETE /locks/PATH
 //   POST /ports/allocate  POST /ports/release   GET /ports/status
 //
-// A conflict is 200 with success false; what somebody may not do is 403. docs/dialects/coordinator.md
-// says what differs from the original.
+// A conflict is 200 with success false; what somebody may not do is 403. What differs from the
+// original: docs/dialects/coordinator.md.
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once

@@ -1,5 +1,5 @@
-// The one way from the hub's clients to a lock table, whatever they speak. It is the lock service of
-// one realm, for one person:
+// The one way from the hub's clients to a lock table, whatever they speak. It is the lock service
+// of one realm, for one person:
 //
 //   who     every owner that a call names as the caller gets the person's name (Person). What was
 //           given to another person can be neither presented, awaited nor left

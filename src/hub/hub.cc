@@ -97,7 +97,6 @@ void Hub::handle(const http::Request& request, const std::shared_ptr<http::Reply
     return answer(*reply, wrong(415, "the body must be JSON", "Content-Type: application/json"));
   }
   Visit visit{request, std::move(*target), std::move(*person), reply};
-  if (visit.target.names.size() == 1 && visit.target.names[0] == "mcp") return mcp_.handle(visit);
   const bool taken = pool_.run([this, visit = std::move(visit)] { route(visit); });
   if (taken) return;
   answer(*reply, wrong(503, "too many requests are waiting", "try again"));
@@ -109,6 +108,7 @@ void Hub::route(const Visit& visit) {
     return answer_text(*visit.reply, 200, std::string(kOpenApi), "application/json");
   }
   if (first == "v1") return rest_.handle(visit);
+  if (first == "mcp" && visit.target.names.size() == 1) return mcp_.handle(visit);
   if (first == "lfs") return lfs_.handle(visit);
   if (CoordinatorApi::has(visit.target)) {
     const auto done = coordinator_.answer(visit);

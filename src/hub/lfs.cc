@@ -100,8 +100,8 @@ Json Lfs::json_of(const FileLock& lock) {
           {"owner", {{"name", owner_name(lock.lease)}}}};
 }
 
-// Every file that somebody holds: those named by a lease, and the tracked ones below its folders and
-// patterns. A shared lease keeps others from changing it, too.
+// Every file that somebody holds: those named by a lease, and the tracked ones below its folders
+// and patterns. A shared lease keeps others from changing it, too.
 Result<std::vector<Lfs::FileLock>> Lfs::all(Seat& seat) {
   LK_ASSIGN(const service::ListReply reply, seat.locks.list({}));
   std::vector<FileLock> found;
@@ -181,7 +181,7 @@ Result<Answer> Lfs::list(Seat& seat, const Visit& visit) {
   std::erase_if(found, [&](const FileLock& lock) {
     return (!path.empty() && lock.path != path) || (!id.empty() && lock.id != id);
   });
-  // One lock for each path: more would be "ambiguous" to the client. A lease on the file comes first.
+  // One lock for each path: more would be "ambiguous" to the client. A lease on the file is first.
   if (!path.empty() && found.size() > 1) found.resize(1);
   const auto limit = number_in<std::uint64_t>(visit.target.value("limit")).value_or(0);
   LK_ASSIGN(const Page part, page(std::move(found), visit.target.value("cursor"), limit));

@@ -1,5 +1,5 @@
-// MCP as one of the hub's endpoints, at /mcp. Each person has a server of its own in each realm: the
-// tools of `lockkeeper mcp`, through that person's door.
+// MCP as one of the hub's endpoints, at /mcp. Each person has a server of its own in each realm:
+// the tools of `lockkeeper mcp`, through that person's door.
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once
@@ -22,7 +22,6 @@ class McpRooms {
   McpRooms(const McpRooms&) = delete;
   McpRooms& operator=(const McpRooms&) = delete;
 
-  // Never blocks for long.
   void handle(const Visit& visit);
   // Call about once a second.
   void sweep();

@@ -1,5 +1,6 @@
-// /v1: everything that the lock service offers, with the JSON of the command line. docs/openapi.json
-// describes it. `realm` in the query names the realm; it can be left out where there is one.
+// /v1: everything that the lock service offers, with the JSON of the command line, as
+// docs/openapi.json describes it. `realm` in the query names the realm; it can be left out where
+// there is one.
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once

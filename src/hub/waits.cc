@@ -180,17 +180,19 @@ void Waits::look(const std::shared_ptr<Entry>& entry) {
 // Nobody has asked for a minute: its place is free, and so is what it was granted.
 void Waits::give_up(const std::shared_ptr<Entry>& entry) {
   const Wait& wait = entry->wait;
-  const auto service = wait.realm->site.service();
-  if (!service) return;
-  const auto left = (*service)->leave({wait.caller, wait.id, core::Outcome::kInterrupted});
-  const bool granted = left && left->value.outcome == core::Outcome::kGranted;
-  const bool had =
-      entry->outcome && *entry->outcome && (*entry->outcome)->outcome == core::Outcome::kGranted;
-  if (granted || had) {
-    static_cast<void>((*service)->release({wait.caller, {}, {wait.id}, {}, false, {}, false}));
+  if (const auto service = wait.realm->site.service()) {
+    const auto left = (*service)->leave({wait.caller, wait.id, core::Outcome::kInterrupted});
+    const bool granted = left && left->value.outcome == core::Outcome::kGranted;
+    const bool had =
+        entry->outcome && *entry->outcome && (*entry->outcome)->outcome == core::Outcome::kGranted;
+    if (granted || had) {
+      static_cast<void>((*service)->release({wait.caller, {}, {wait.id}, {}, false, {}, false}));
+    }
   }
   const std::lock_guard hold(mutex_);
+  entry->busy = false;
   if (entries_.erase(wait.id) > 0) ids_.erase(wait.number);
+  changed_.notify_all();
 }
 
 void Waits::loop() {

@@ -386,11 +386,7 @@ Result<ListReply> Locks::list(const ListCommand& command) {
 }
 
 Result<EventsCall> Locks::call(const LogCommand& command) const {
-  EventsCall call;
-  call.caller = caller();
-  call.since_seq = command.since_seq;
-  call.since_wall_ms = command.since_wall_ms;
-  call.agent = command.agent;
+  EventsCall call{caller(), command.since_seq, command.since_wall_ms, command.agent, {}};
   LK_ASSIGN(const Resolved resolved, resolve(command.under));
   if (!resolved.words.empty()) call.overlapping = resolved.words.front().front();
   return call;

@@ -174,6 +174,7 @@ TEST_F(HubSockets, PrometheusReadsTheMetrics) {
   const std::string body = a.get("/metrics").body;
   EXPECT_EQ(body.find("secret"), std::string::npos);
   EXPECT_EQ(body.find("alice"), std::string::npos);
+  stage_.env["PATH"] += LOCKKEEPER_PROMTOOL;
   if (!has("promtool")) GTEST_SKIP() << "promtool is not installed";
   stage::write_text(stage_.path("metrics"), body);
   stage::Launch check = stage_.command({"promtool", "check", "metrics"});

@@ -123,7 +123,7 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper mcp --dialect coordmcp\n",
      mcp_verb},
     {"serve", "Serve locks to containers and other machines: the hub",
-     "  lockkeeper serve                            # this repository, on 127.0.0.1:7420\n"
+     "  lockkeeper serve                  # this repository, on 127.0.0.1:7420\n"
      "  lockkeeper serve --realm app=/srv/app --realm web=/srv/web\n"
      "  lockkeeper serve --listen 0.0.0.0:7420 --host hub.example.com \\\n"
      "      --tls-cert hub.pem --tls-key hub.key --auto-realms\n"

@@ -22,9 +22,10 @@ class Waiting {
   Waiting(layout::LockTable& table, core::AcquireReply queued, std::uint64_t word,
           layout::Mirror& mirror);
 
-  // Returns after `at_most_ms` (0: at once, having looked if there was a reason), or as soon as reply() has changed, a signal came or the request's
-  // word was woken. True: it is still in the queue. After an error it is not, unless the store
-  // could not be reached for that either: then the table drops it when nobody confirms its grant.
+  // Returns after `at_most_ms` (0: at once, having looked if there was a reason), or as soon as
+  // reply() has changed, a signal came or the request's word was woken. True: it is still in the
+  // queue. After an error it is not, unless the store could not be reached for that either: then
+  // the table drops it when nobody confirms its grant.
   Result<bool> run(std::int64_t at_most_ms);
   // Leaves the queue. reply() is kHeld, or the grant that came before it could leave.
   Result<void> leave(core::Outcome why, const layout::LockTable::Write& write);

@@ -1,4 +1,4 @@
-#include "app/service_manager.h"
+#include "host/service_manager.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -11,9 +11,9 @@
 #include "base/fd.h"
 #include "base/parse.h"
 
-namespace lockkeeper::app {
+namespace lockkeeper::host {
 
-Result<int> inherited_socket(const realm::Environment& env) {
+Result<int> inherited_socket(const Environment& env) {
   constexpr int kFirst = 3;
   const auto pid = number_in<int>(env("LISTEN_PID").value_or(""));
   const auto count = number_in<int>(env("LISTEN_FDS").value_or(""));
@@ -27,7 +27,7 @@ Result<int> inherited_socket(const realm::Environment& env) {
   return kFirst;
 }
 
-void tell_manager(const realm::Environment& env, std::string_view state) {
+void tell_manager(const Environment& env, std::string_view state) {
   const std::string path = env("NOTIFY_SOCKET").value_or("");
   sockaddr_un address{};
   if (path.empty() || path.size() >= sizeof address.sun_path) return;
@@ -40,4 +40,4 @@ void tell_manager(const realm::Environment& env, std::string_view state) {
            reinterpret_cast<const sockaddr*>(&address), size);
 }
 
-}  // namespace lockkeeper::app
+}  // namespace lockkeeper::host

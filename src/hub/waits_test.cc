@@ -1,0 +1,193 @@
+#include "hub/waits.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+
+#include "base/test_folder.h"
+#include "hub/door.h"
+#include "kv/memory/memory_store.h"
+#include "service/commands.h"
+#include "service/local/local_service.h"
+
+namespace lockkeeper::hub {
+namespace {
+
+// The hub's thread reads it while a test sets it.
+class SteppedClock final : public Clock {
+ public:
+  Now now() const override {
+    const std::int64_t passed = passed_ms_;
+    return {5'000 + passed, 1'768'663'800'000 + passed};
+  }
+  void advance(std::int64_t ms) { passed_ms_ += ms; }
+
+ private:
+  std::atomic<std::int64_t> passed_ms_ = 0;
+};
+
+// A hub's table on a clock that a test sets, with one holder.
+class WaitsTest : public testing::Test {
+ protected:
+  WaitsTest() {
+    runtime_.clock = &clock_;
+    runtime_.random = &random_;
+    runtime_.env = [](const char*) -> std::optional<std::string> { return std::nullopt; };
+    runtime_.open_store = [](const layout::StoreRequest&) -> Result<std::unique_ptr<kv::Store>> {
+      return std::make_unique<kv::MemoryStore>();
+    };
+    runtime_.make_service = service::local::make_service;
+    realm::Realm realm;
+    realm.root = folder_.path();
+    realm.store_folder = folder_.file(".lockkeeper");
+    std::filesystem::create_directories(realm.store_folder);
+    realm_ = std::make_unique<HubRealm>("app", runtime_, realm, realm::Settings{});
+    start_hub();
+    EXPECT_EQ(acquire("holder", false).outcome, core::Outcome::kGranted);
+  }
+  void start_hub() {
+    desk_.reset();
+    desk_ = std::make_unique<Desk>(clock_);
+    runtime_.remote_alive = [this](std::uint64_t number) { return desk_->waits.alive(number); };
+    runtime_.woken = [this](const auto& words) { desk_->waits.woken(words); };
+  }
+  Door door() { return {*desk_, *realm_, {"alice", kEveryRole, {"*"}}}; }
+  service::AcquireCall call(const std::string& agent) {
+    service::AcquireCall call;
+    call.caller.owner = {agent, ""};
+    call.claims = {{key::parse("a", {})->resource, core::Mode::kExclusive, 0}};
+    return call;
+  }
+  service::AcquireResult acquire(const std::string& agent, bool wait,
+                                 std::int64_t wait_ms = service::kWaitForever) {
+    service::AcquireCall wanted = call(agent);
+    wanted.wait = wait;
+    return door().acquire(wanted, wait_ms).value().value;
+  }
+  void release(const std::string& agent) {
+    service::ReleaseCall release;
+    release.caller.owner = {agent, ""};
+    release.all = true;
+    EXPECT_TRUE(door().release(release));
+  }
+  Waits::Outcome ask(const core::LeaseId& id) {
+    std::promise<Waits::Outcome> got;
+    desk_->waits.ask(id, 3'600'000, [&](const Waits::Outcome& outcome) { got.set_value(outcome); });
+    return got.get_future().get();
+  }
+  std::size_t held() { return list().leases.size(); }
+  service::ListReply list() { return door().list({}).value().value; }
+  void eventually(const std::function<bool()>& holds) {
+    for (int i = 0; i < 60'000 && !holds(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_TRUE(holds());
+  }
+
+  TestFolder folder_;
+  SteppedClock clock_;
+  SeededRandom random_{1};
+  service::Runtime runtime_;
+  std::unique_ptr<HubRealm> realm_;
+  std::unique_ptr<Desk> desk_;
+};
+
+TEST_F(WaitsTest, APlaceThatNobodyAsksForIsKeptForAMinute) {
+  const auto queued = acquire("waiter", true);
+  ASSERT_EQ(queued.outcome, core::Outcome::kQueued);
+  clock_.advance(kKeptMs);
+  eventually([&] { return desk_->waits.count() == 0; });
+  EXPECT_EQ(list().waiters.size(), 0U);
+}
+
+TEST_F(WaitsTest, WithinThatMinuteItIsKept) {
+  const auto queued = acquire("waiter", true);
+  const auto later = acquire("later", true);
+  clock_.advance(kKeptMs - 1);
+  release("holder");
+  EXPECT_EQ(ask(queued.lease.id)->outcome, core::Outcome::kGranted);
+}
+
+TEST_F(WaitsTest, WhoeverAsksKeepsItAsLongAsItTakes) {
+  const auto queued = acquire("waiter", true);
+  std::promise<Waits::Outcome> got;
+  desk_->waits.ask(queued.lease.id, 10 * kKeptMs,
+                   [&](const Waits::Outcome& outcome) { got.set_value(outcome); });
+  clock_.advance(5 * kKeptMs);
+  release("holder");
+  EXPECT_EQ(got.get_future().get()->outcome, core::Outcome::kGranted);
+}
+
+TEST_F(WaitsTest, AHandoffThatNobodyFetchesIsGivenBackAfterAMinute) {
+  const auto queued = acquire("waiter", true);
+  release("holder");
+  eventually([&] { return held() == 1 && list().waiters.empty(); });
+  clock_.advance(kKeptMs);
+  eventually([&] { return held() == 0; });
+  EXPECT_EQ(ask(queued.lease.id).error().code, Code::kNotFound);
+}
+
+TEST_F(WaitsTest, AHandoffIsFetchedLater) {
+  const auto queued = acquire("waiter", true);
+  release("holder");
+  clock_.advance(kKeptMs / 2);
+  const auto got = ask(queued.lease.id);
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_EQ(got->outcome, core::Outcome::kGranted);
+  clock_.advance(kKeptMs);
+  EXPECT_EQ(held(), 1U);
+}
+
+TEST_F(WaitsTest, AClientThatGoesAwayHasAMinuteFromThenOn) {
+  const auto queued = acquire("waiter", true);
+  const auto asker = desk_->waits.ask(queued.lease.id, 10 * kKeptMs, [](const auto&) {});
+  clock_.advance(2 * kKeptMs);
+  desk_->waits.gone(asker);
+  EXPECT_EQ(list().waiters.size(), 1U);
+  clock_.advance(kKeptMs);
+  eventually([&] { return desk_->waits.count() == 0; });
+}
+
+TEST_F(WaitsTest, ItsTimeIsTheServers) {
+  const auto queued = acquire("waiter", true, 5'000);
+  clock_.advance(5'000);
+  EXPECT_EQ(ask(queued.lease.id)->outcome, core::Outcome::kTimeout);
+}
+
+TEST_F(WaitsTest, AfterARestartThereIsAMinuteToComeBack) {
+  const auto queued = acquire("waiter", true);
+  start_hub();
+  clock_.advance(kKeptMs - 1);
+  EXPECT_EQ(acquire("other", true).position, 2U);  // behind the one that is not back yet
+  EXPECT_FALSE(door().find_wait(queued.lease.id)->has_value());
+  release("holder");
+  EXPECT_EQ(ask(queued.lease.id)->outcome, core::Outcome::kGranted);
+}
+
+TEST_F(WaitsTest, WhoeverDoesNotComeBackLosesItsPlace) {
+  acquire("waiter", true);
+  start_hub();
+  clock_.advance(kKeptMs);
+  const auto other = acquire("other", true);
+  release("holder");
+  EXPECT_EQ(ask(other.lease.id)->outcome, core::Outcome::kGranted);
+}
+
+TEST_F(WaitsTest, ManyWaitersGetItOneAfterTheOther) {
+  constexpr int kWaiters = 50;
+  std::vector<core::LeaseId> ids;
+  for (int i = 0; i < kWaiters; ++i) {
+    ids.push_back(acquire("w" + std::to_string(i), true).lease.id);
+  }
+  release("holder");
+  for (int i = 0; i < kWaiters; ++i) {
+    const auto got = ask(ids[static_cast<std::size_t>(i)]);
+    ASSERT_TRUE(got) << got.error().message;
+    EXPECT_EQ(got->lease.owner.agent, "w" + std::to_string(i) + "@alice");
+    release("w" + std::to_string(i));
+  }
+}
+
+}  // namespace
+}  // namespace lockkeeper::hub
