@@ -146,10 +146,14 @@ void extend(Lease& lease, std::int64_t ttl_ms, const Context& context) {
 }
 
 void hand_over(Lease& lease, const Context& context) {
-  lease.confirm_by_mono_ms = context.now.mono_ms + context.limits.confirm_ms;
+  // A hub's client may have lost its connection, or its hub: it has a minute to come back.
+  constexpr std::int64_t kRemoteMs = 60'000;
+  const std::int64_t confirm_ms = lease.holds.front().is_remote()
+                                      ? std::max(kRemoteMs, context.limits.confirm_ms)
+                                      : context.limits.confirm_ms;
+  lease.confirm_by_mono_ms = context.now.mono_ms + confirm_ms;
   if (lease.terms.ttl_ms != kNoEnd) {
-    lease.deadline_mono_ms =
-        context.now.mono_ms + std::max(lease.terms.ttl_ms, context.limits.confirm_ms);
+    lease.deadline_mono_ms = context.now.mono_ms + std::max(lease.terms.ttl_ms, confirm_ms);
     lease.expires_wall_ms = context.now.wall_ms + lease.terms.ttl_ms;
   }
   lease.due_mono_ms = due_of(lease);

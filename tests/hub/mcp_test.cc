@@ -60,7 +60,7 @@ TEST(HubMcp, AgentsOfPeopleMeetInOneTable) {
   const Json file = {{"resources", {"src/a.py"}}};
   EXPECT_THAT(a.tool("lock_acquire", file), HasSubstr("granted"));
   EXPECT_EQ(stage.list()["leases"][0]["agent"], "claude-code@alice");
-  EXPECT_THAT(b.tool("lock_acquire", {{"resources", {"src/"}}, {"wait_seconds", 0}}),
+  EXPECT_THAT(b.tool("lock_acquire", {{"resources", {"src/"}}, {"wait_s", 0}}),
               HasSubstr("claude-code@alice"));
   // Its own lease is its own: asked again it is renewed, and it can be given back.
   EXPECT_THAT(a.tool("lock_status", file), HasSubstr("src/a.py"));
