@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -18,6 +19,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <thread>
 
 #include "base/assert.h"
@@ -246,6 +248,23 @@ int free_port() {
   LOCKKEEPER_ASSERT(::bind(fd.get(), generic, size) == 0);
   LOCKKEEPER_ASSERT(::getsockname(fd.get(), generic, &size) == 0);
   return ntohs(address.sin_port);
+}
+
+double resident_kib(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
+  double size = 0;
+  double resident = 0;
+  file >> size >> resident;
+  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1024;
+}
+
+void allow_descriptors(int count) {
+  constexpr int kOthers = 100;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const auto wanted = static_cast<rlim_t>(count + kOthers);
+  limit.rlim_cur = std::max(limit.rlim_cur, std::min(limit.rlim_max, wanted));
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 }  // namespace lockkeeper::bench

@@ -87,6 +87,11 @@ class Piped {
   pid_t pid_ = -1;
 };
 
+// What a process has in memory.
+double resident_kib(pid_t pid);
+// Lets this process have as many descriptors, and those that it starts.
+void allow_descriptors(int count);
+
 // Connects to a Unix socket or to a port of the loopback interface; closed if nobody listens.
 Fd connect_unix(const std::string& path);
 Fd connect_loopback(int port);

@@ -20,7 +20,8 @@ enum class Synchronous { kOff, kNormal, kFull };
 Made make_sqlite(const Setup& setup, Synchronous synchronous);
 std::string sqlite_version();  // empty: not built in
 
-Made make_redis(const Setup& setup);
+Made make_redis(const Setup& setup);  // on a Unix socket
+Made make_redis_over_tcp(const Setup& setup);
 Made make_postgres(const Setup& setup, Kept kept);
 Made make_etcd(const Setup& setup);
 Made make_folders(const Setup& setup);          // mkdir and an owner file
@@ -32,6 +33,7 @@ inline constexpr const char* kOursName = "lockkeeper";
 inline constexpr const char* kBareName = "bare LMDB, the same check";
 inline constexpr const char* kBareMapName = "bare LMDB, through the map";
 inline constexpr const char* kRedisName = "Redis SET NX PX + DEL";
+inline constexpr const char* kRedisTcpName = "Redis SET NX PX + DEL, over TCP";
 inline constexpr const char* kSqliteFullName = "SQLite WAL, synchronous=FULL";
 inline constexpr const char* kEtcdName = "etcd txn + delete";
 

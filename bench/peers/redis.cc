@@ -1,7 +1,9 @@
-// Redis on a Unix socket, the usual lock: SET NX PX, then DEL. The client is the cheapest there can
+// Redis, on a Unix socket or over TCP, the usual lock: SET NX PX, then DEL. The client is the cheapest there can
 // be: one write and one read for each command.
 #include <signal.h>
 #include <unistd.h>
+
+#include <functional>
 
 #include "base/assert.h"
 #include "bench/child.h"
@@ -64,42 +66,53 @@ class RedisClient final : public Client {
 
 class Redis final : public Peer {
  public:
-  Redis(std::unique_ptr<Server> server, std::string socket)
-      : Peer(kRedisName, "none: memory",
+  using Connect = std::function<Fd()>;
+  Redis(const char* name, std::unique_ptr<Server> server, Connect connect)
+      : Peer(name, "none: memory",
              "subtrees, globs, queue, history, fences, owner check on release, all or nothing"),
         server_(std::move(server)),
-        socket_(std::move(socket)) {}
+        connect_(std::move(connect)) {}
   std::unique_ptr<Client> connect() override {
-    Fd fd = connect_unix(socket_);
+    Fd fd = connect_();
     LOCKKEEPER_ASSERT(fd);
     return std::make_unique<RedisClient>(std::move(fd));
   }
 
  private:
   std::unique_ptr<Server> server_;
-  const std::string socket_;
+  const Connect connect_;
 };
+
+Made make(const Setup& setup, const char* name, const std::string& folder, const Words& where,
+          const Redis::Connect& connect) {
+  const std::string program = find_program("redis-server");
+  if (program.empty()) return std::unexpected("Redis: redis-server is not installed");
+  Words argv = {program, "--save", "", "--appendonly", "no", "--dir", folder};
+  argv.insert(argv.end(), where.begin(), where.end());
+  auto server =
+      std::make_unique<Server>(Server::Launch{argv, folder + "/log", std::nullopt, {}, SIGTERM});
+  Fd fd;
+  if (!server->wait_until([&] { return static_cast<bool>(fd = connect()); })) {
+    return std::unexpected("Redis: redis-server did not start");
+  }
+  RedisClient(std::move(fd)).hold(setup.held);
+  return std::make_unique<Redis>(name, std::move(server), connect);
+}
 
 }  // namespace
 
 Made make_redis(const Setup& setup) {
-  const std::string program = find_program("redis-server");
-  if (program.empty()) return std::unexpected("Redis: redis-server is not installed");
   const std::string folder = setup.fresh("redis");
   const std::string socket = folder + "/socket";
-  auto server =
-      std::make_unique<Server>(Server::Launch{{program, "--port", "0", "--unixsocket", socket,
-                                               "--save", "", "--appendonly", "no", "--dir", folder},
-                                              folder + "/log",
-                                              std::nullopt,
-                                              {},
-                                              SIGTERM});
-  Fd fd;
-  if (!server->wait_until([&] { return static_cast<bool>(fd = connect_unix(socket)); })) {
-    return std::unexpected("Redis: redis-server did not start");
-  }
-  RedisClient(std::move(fd)).hold(setup.held);
-  return std::make_unique<Redis>(std::move(server), socket);
+  return make(setup, kRedisName, folder, {"--port", "0", "--unixsocket", socket},
+              [socket] { return connect_unix(socket); });
+}
+
+Made make_redis_over_tcp(const Setup& setup) {
+  const int port = free_port();
+  return make(setup, kRedisTcpName, setup.fresh("redis-tcp"),
+              {"--port", std::to_string(port), "--bind", "127.0.0.1"},
+              [port] { return connect_loopback(port); });
 }
 
 }  // namespace lockkeeper::bench

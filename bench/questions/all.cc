@@ -32,6 +32,9 @@ const std::vector<Question>& all_questions() {
       {"mcp", "acquire + release as two calls of an MCP server", ask_mcp},
       {"mcp-load", "2,000 calls of an MCP server, 16 at once", ask_mcp_load},
       {"mcp-idle", "memory of an MCP server for each connection that is silent", ask_mcp_idle},
+      {"hub", "acquire + release over the hub's REST, one kept connection", ask_hub},
+      {"hub-load", "the same, a thousand clients at once", ask_hub_load},
+      {"hub-streams", "memory of the hub with very many event streams", ask_hub_streams},
   };
   return kAll;
 }

@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <thread>
 
 #include "bench/peers/mcp.h"
@@ -153,14 +152,6 @@ void load_http(const Setup& setup, const std::string& folder, const Official& of
   }
   take_turns(setup, sides, answer);
   compare_rates(answer, kHttpName, kEchoHttpName, "as many locks as the official echoes, HTTP");
-}
-
-double resident_kib(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
-  double size = 0;
-  double resident = 0;
-  file >> size >> resident;
-  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1024;
 }
 
 }  // namespace

@@ -29,6 +29,9 @@ void ask_memory(const Setup& setup, Answer& answer);
 void ask_mcp(const Setup& setup, Answer& answer);
 void ask_mcp_load(const Setup& setup, Answer& answer);
 void ask_mcp_idle(const Setup& setup, Answer& answer);
+void ask_hub(const Setup& setup, Answer& answer);
+void ask_hub_load(const Setup& setup, Answer& answer);
+void ask_hub_streams(const Setup& setup, Answer& answer);
 void ask_plans(const Setup& setup, Answer& answer);
 
 }  // namespace lockkeeper::bench

@@ -61,7 +61,7 @@ Result<Answer> Door::pass(Role role, Call call, Result<Answer> (Service::*method
 
 Result<service::OpenReply> Door::open(const service::OpenCall& call) {
   LK_CHECK(person_.must_have(Role::kRead));
-  LK_CHECK(realm_.site.table().follow_settings());
+  LK_CHECK(realm_.follow_settings());
   LK_ASSIGN(Service* const inner, realm_.site.service());
   return inner->open(call);
 }
@@ -96,7 +96,7 @@ Result<Reply<AcquireResult>> Door::acquire(const AcquireCall& sent) {
 
 Result<Reply<AcquireResult>> Door::acquire(const AcquireCall& sent, std::int64_t wait_ms) {
   LK_ASSIGN(AcquireCall call, prepared(sent));
-  LK_CHECK(realm_.site.table().follow_settings());
+  LK_CHECK(realm_.follow_settings());
   LK_ASSIGN(Service* const inner, realm_.site.service());
   LK_CHECK(check_drain(call, *inner));
   const bool kept_here = call.wait && from_ == From::kNetwork;
@@ -124,7 +124,7 @@ Result<Reply<AcquireResult>> Door::acquire(const AcquireCall& sent, std::int64_t
 
 Result<Reply<std::vector<AcquireResult>>> Door::acquire_together(
     const std::vector<AcquireCall>& calls) {
-  LK_CHECK(realm_.site.table().follow_settings());
+  LK_CHECK(realm_.follow_settings());
   LK_ASSIGN(Service* const inner, realm_.site.service());
   std::vector<AcquireCall> all;
   for (const AcquireCall& sent : calls) {
@@ -209,7 +209,7 @@ Result<Reply<std::vector<core::Lease>>> Door::renew(const service::RenewCall& se
 }
 
 Result<Reply<core::CheckReply>> Door::check(const service::CheckCall& call) {
-  LK_CHECK(realm_.site.table().follow_settings());
+  LK_CHECK(realm_.follow_settings());
   return pass(Role::kRead, call, &Service::check);
 }
 

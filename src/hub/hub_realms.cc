@@ -25,6 +25,15 @@ realm::Realm own_realm(const std::string& name, const std::string& folder,
 
 }  // namespace
 
+Result<void> HubRealm::follow_settings() {
+  constexpr std::int64_t kMomentMs = 100;
+  const std::int64_t now = site.now().mono_ms;
+  if (followed_ms_ != 0 && now - followed_ms_ < kMomentMs) return {};
+  LK_CHECK(site.table().follow_settings());
+  followed_ms_ = now;
+  return {};
+}
+
 Result<void> check_realm_name(std::string_view name) {
   constexpr std::size_t kMost = 120;
   const auto is_segment = [](const std::string& word) {

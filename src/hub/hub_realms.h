@@ -3,6 +3,7 @@
 // Thread safety: all methods may be called from any thread.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,8 +21,14 @@ struct HubRealm {
            realm::Settings settings)
       : name(std::move(named)), site(runtime, std::move(realm), std::move(settings)) {}
 
+  // The settings as they are now, or were a moment ago: looking costs as much as a lock.
+  Result<void> follow_settings();
+
   const std::string name;
   service::Site site;
+
+ private:
+  std::atomic<std::int64_t> followed_ms_ = 0;
 };
 
 // Segments of letters, digits, '.', '_' and '-' with '/' between, at most 120 characters: what

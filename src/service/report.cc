@@ -145,7 +145,9 @@ Error deadlock_error(const AcquireResult& result, const HintContext& asked) {
 }  // namespace
 
 std::string dump(const Json& json) {
-  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  // Usually there is nothing to escape.
+  if (std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; })) return text;
   std::string out;
   out.reserve(text.size());
   for (std::string_view rest = text; !rest.empty();) {
