@@ -6,11 +6,15 @@
 #include "base/folder.h"
 #include "base/parse.h"
 #include "base/text.h"
+#include "host/file_ops.h"
+#include "layout/make_store.h"
 #include "layout/registry.h"
 #include "realm/store_url.h"
 
 namespace lockkeeper::hub {
 namespace {
+
+constexpr std::size_t kRealmsMost = 1'000;
 
 // Not on anybody's disk but the hub's: a root without files, and the store beside.
 realm::Realm own_realm(const std::string& name, const std::string& folder,
@@ -24,6 +28,16 @@ realm::Realm own_realm(const std::string& name, const std::string& folder,
 }
 
 }  // namespace
+
+Result<void> HubRealm::take() {
+  LK_CHECK(layout::create_store_folder(site.realm()));
+  const std::string& store = site.realm().store_folder;
+  LK_ASSIGN(const Folder folder, Folder::open(store, "", Folder::Kind::kPrivate));
+  LK_ASSIGN(taken_, host::try_lock(folder, "hub.lock"));
+  if (taken_) return {};
+  return fail(Code::kStoreBusy, "another hub serves the locks in " + quote(store),
+              "stop that one, or serve another realm");
+}
 
 Result<void> HubRealm::follow_settings() {
   constexpr std::int64_t kMomentMs = 100;
@@ -51,12 +65,16 @@ Result<void> check_realm_name(std::string_view name) {
 
 Result<HubRealm*> HubRealms::put(const std::string& name, realm::Realm realm) {
   LK_ASSIGN(realm::Settings settings, layout::load_settings(runtime_, realm, nullptr));
+  auto made = std::make_unique<HubRealm>(name, runtime_, std::move(realm), std::move(settings));
   const std::lock_guard hold(mutex_);
-  auto& place = realms_[name];  // another thread may have been first
-  if (!place) {
-    place = std::make_unique<HubRealm>(name, runtime_, std::move(realm), std::move(settings));
+  const auto known = realms_.find(name);
+  if (known != realms_.end()) return known->second.get();  // another thread was first
+  if (realms_.size() >= kRealmsMost) {
+    return fail(Code::kLimitExceeded, "the hub has " + std::to_string(kRealmsMost) + " realms",
+                "use one of them, or ask whoever runs the hub to remove some");
   }
-  return place.get();
+  LK_CHECK(made->take());
+  return (realms_[name] = std::move(made)).get();
 }
 
 Result<void> HubRealms::add(const std::string& name, const std::string& folder,
@@ -108,7 +126,7 @@ Result<HubRealm*> HubRealms::find(const std::string& name, const Person& person)
     const auto found = realms_.find(name);
     if (found != realms_.end()) return found->second.get();
   }
-  if (every_) return create(name);
+  if (every_ && person.has(Role::kLock)) return create(name);
   return fail(Code::kNotFound, "the hub has no realm " + quote(name),
               "an admin creates it: POST /v1/realms");
 }

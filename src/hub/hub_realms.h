@@ -7,9 +7,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "hub/people/person.h"
 #include "service/site.h"
 
@@ -21,6 +23,8 @@ struct HubRealm {
            realm::Settings settings)
       : name(std::move(named)), site(runtime, std::move(realm), std::move(settings)) {}
 
+  // Only one hub can judge the clients that wait in a table. store_busy: another one has it.
+  Result<void> take();
   // The settings as they are now, or were a moment ago: looking costs as much as a lock.
   Result<void> follow_settings();
 
@@ -29,6 +33,7 @@ struct HubRealm {
 
  private:
   std::atomic<std::int64_t> followed_ms_ = 0;
+  std::optional<Fd> taken_;
 };
 
 // Segments of letters, digits, '.', '_' and '-' with '/' between, at most 120 characters: what
@@ -50,7 +55,7 @@ class HubRealms {
   Result<HubRealm*> create(const std::string& name);
 
   // The realm that a person names; "": the one that it may enter. operation_not_permitted: it may
-  // not. not_found: there is none.
+  // not. not_found: there is none. limit_exceeded: there are too many to create another.
   Result<HubRealm*> find(const std::string& name, const Person& person);
   std::vector<HubRealm*> all() const;
 

@@ -167,6 +167,7 @@ Result<Answer> Lfs::create(Seat& seat, const Visit& visit) {
                   {{"lock", json_of({lock_id(result.lease, name), name, result.lease, true})}}};
   }
   const bool own = result.outcome == core::Outcome::kRenewed;
+  if (!own && result.conflicts.empty()) return fail(Code::kHeld, path + " is held", "try again");
   const core::Lease& held = own ? result.lease : result.conflicts.front().holder;
   return Answer{409,
                 {{"lock", json_of({lock_id(held, path), path, held, own})},

@@ -214,6 +214,22 @@ TEST(HubStart, BeyondLoopbackItNeedsTlsAndTokens) {
   }
 }
 
+// Two would judge each other's waiting clients.
+TEST(HubStart, ATableHasOneHub) {
+  stage::Stage stage;
+  const std::string token = add_token(stage, "alice");
+  const Words again = {"serve", "--listen", "127.0.0.1:0", "--realm", "other=" + stage.repo()};
+  {
+    HubServer hub(stage);
+    const auto refused = stage.json("", again);
+    EXPECT_NE(refused.status, 0);
+    EXPECT_THAT(refused.out, HasSubstr("another hub"));
+  }
+  HubServer hub(stage);
+  EXPECT_EQ(HubPeer(hub.port(), token).get("/v1/list").status, 200);
+  EXPECT_EQ(stage.as("", {"doctor"}).status, 0);
+}
+
 TEST(HubStart, WhatMakesNoSenseIsRefused) {
   stage::Stage stage;
   EXPECT_NE(stage.json("", {"serve"}).status, 0);  // no token yet

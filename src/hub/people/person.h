@@ -16,7 +16,7 @@
 namespace lockkeeper::hub {
 
 enum class Role : unsigned {
-  kRead = 1,   // look
+  kRead = 1,   // look; every other role may, too
   kLock = 2,   // take, keep and give back; messages
   kBreak = 4,  // end others' leases
   kAdmin = 8,  // realms, drain, purge
@@ -31,7 +31,9 @@ struct Person {
   unsigned roles = 0;
   std::vector<std::string> realms;  // names, or patterns with * for any characters
 
-  bool has(Role role) const { return (roles & static_cast<unsigned>(role)) != 0; }
+  bool has(Role role) const {
+    return role == Role::kRead ? roles != 0 : (roles & static_cast<unsigned>(role)) != 0;
+  }
   // operation_not_permitted names the role and who lacks it.
   Result<void> must_have(Role role) const;
   bool may_enter(std::string_view realm) const;

@@ -54,6 +54,7 @@ TEST(Person, OwnsWhatHasItsNameAlone) {
 
 TEST(Person, RolesAndRealms) {
   EXPECT_TRUE(alice().must_have(Role::kRead));
+  EXPECT_TRUE((Person{"ops", static_cast<unsigned>(Role::kBreak), {}}.has(Role::kRead)));
   const auto refused = alice().must_have(Role::kBreak);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kOperationNotPermitted);

@@ -89,7 +89,8 @@ Result<void> change_tokens(const std::string& path,
 std::string to_line(const TokenEntry& entry) {
   std::vector<std::string> roles;
   for (const Role role : {Role::kRead, Role::kLock, Role::kBreak, Role::kAdmin}) {
-    if (entry.person.has(role)) roles.emplace_back(role_name(role));
+    const bool written = (entry.person.roles & static_cast<unsigned>(role)) != 0;
+    if (written) roles.emplace_back(role_name(role));
   }
   return entry.person.name + " " + join(roles, ",") + " " + join(entry.person.realms, ",") + " " +
          std::string(kDigestMark) + entry.digest + "\n";
