@@ -1,5 +1,5 @@
-// Redis, on a Unix socket or over TCP, the usual lock: SET NX PX, then DEL. The client is the cheapest there can
-// be: one write and one read for each command.
+// Redis, on a Unix socket or over TCP, the usual lock: SET NX PX, then DEL. The client is the
+// cheapest there can be: one write and one read for each command.
 #include <signal.h>
 #include <unistd.h>
 
