@@ -57,9 +57,9 @@ Hub::Hub(Desk& desk, HubRealms& realms, Tokens* tokens, const service::Runtime& 
   desk_.changed = [this] { feed_.poke(); };  // before anybody calls
 }
 
+// Calls that still run end with the pool, before what they use.
 Hub::~Hub() {
   close();
-  desk_.changed = [] {};
 }
 
 // --- who -----------------------------------------------------------------------------------------
