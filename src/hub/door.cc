@@ -1,5 +1,7 @@
 #include "hub/door.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "service/commands.h"
 
@@ -12,6 +14,11 @@ using service::Reply;
 using service::Service;
 
 constexpr std::int64_t kAwaitMostMs = 1'000;
+
+// Is there more in the table than before?
+bool takes(core::Outcome outcome) {
+  return outcome == core::Outcome::kGranted || outcome == core::Outcome::kQueued;
+}
 
 bool changes(Role role) {
   return role != Role::kRead;
@@ -90,6 +97,27 @@ Result<void> Door::check_drain(const AcquireCall& call, Service& inner) {
               "finish what you hold, and ask again when the drain is over");
 }
 
+// The table has the same limit for each agent.
+Result<std::optional<Quotas::Asking>> Door::check_quota(std::size_t more, Service& inner) {
+  if (person_.name.empty()) return std::nullopt;
+  const auto count = [&]() -> Result<std::size_t> {
+    service::ListCall call;
+    call.scan_layouts = false;
+    LK_ASSIGN(const Reply<service::ListReply> all, inner.list(call));
+    std::size_t claims = 0;
+    const auto add = [&](const core::Lease& lease) {
+      if (!lease.foreign && person_.owns(lease.owner)) claims += lease.claims.size();
+    };
+    for (const service::ListedLease& listed : all.value.leases) add(listed.lease);
+    for (const core::Waiter& waiter : all.value.waiters) add(waiter.request);
+    return claims;
+  };
+  const auto most = static_cast<std::size_t>(realm_.site.settings().resources_per_agent.value);
+  LK_ASSIGN(Quotas::Asking asking, desk_.quotas.ask(realm_.name, person_.name, more, most,
+                                                    desk_.clock.now().mono_ms, count));
+  return std::optional(std::move(asking));
+}
+
 Result<Reply<AcquireResult>> Door::acquire(const AcquireCall& sent) {
   return acquire(sent, service::kWaitForever);
 }
@@ -99,6 +127,7 @@ Result<Reply<AcquireResult>> Door::acquire(const AcquireCall& sent, std::int64_t
   LK_CHECK(realm_.follow_settings());
   LK_ASSIGN(Service* const inner, realm_.site.service());
   LK_CHECK(check_drain(call, *inner));
+  LK_ASSIGN(auto asking, check_quota(call.claims.size(), *inner));
   const bool kept_here = call.wait && from_ == From::kNetwork;
   Wait wait{&realm_, call.caller, {}, 0};
   if (kept_here) {
@@ -108,6 +137,7 @@ Result<Reply<AcquireResult>> Door::acquire(const AcquireCall& sent, std::int64_t
     desk_.waits.announce(wait.number);
   }
   auto reply = inner->acquire(call);
+  if (asking && (!reply || takes(reply->value.outcome))) asking->granted();
   const bool queued = reply && reply->value.outcome == core::Outcome::kQueued;
   if (kept_here && queued) {
     wait.id = reply->value.lease.id;
@@ -127,11 +157,16 @@ Result<Reply<std::vector<AcquireResult>>> Door::acquire_together(
   LK_CHECK(realm_.follow_settings());
   LK_ASSIGN(Service* const inner, realm_.site.service());
   std::vector<AcquireCall> all;
+  std::size_t claims = 0;
   for (const AcquireCall& sent : calls) {
     LK_ASSIGN(all.emplace_back(), prepared(sent));
     LK_CHECK(check_drain(all.back(), *inner));
+    claims += sent.claims.size();
   }
+  LK_ASSIGN(auto asking, check_quota(claims, *inner));
   auto reply = inner->acquire_together(all);
+  const auto took = [](const AcquireResult& each) { return takes(each.outcome); };
+  if (asking && (!reply || std::ranges::any_of(reply->value, took))) asking->granted();
   if (reply) {
     for (const AcquireResult& each : reply->value) desk_.metrics.answered(each.outcome);
   }
@@ -199,7 +234,13 @@ Result<Reply<core::ReleaseReply>> Door::release(const service::ReleaseCall& sent
     call.by = {};
     call.only_own_hold = false;
   }
-  return pass(Role::kLock, std::move(call), &Service::release);
+  const std::uint64_t begun = desk_.quotas.begin_release(realm_.name, person_.name);
+  auto reply = pass(Role::kLock, std::move(call), &Service::release);
+  // Here, another process may keep what one gave back.
+  if (reply && from_ == From::kNetwork) {
+    desk_.quotas.end_release(realm_.name, person_.name, begun, reply->value.released.size());
+  }
+  return reply;
 }
 
 Result<Reply<std::vector<core::Lease>>> Door::renew(const service::RenewCall& sent) {

@@ -15,6 +15,7 @@
 #include "hub/hub_realms.h"
 #include "hub/metrics.h"
 #include "hub/people/person.h"
+#include "hub/quotas.h"
 #include "hub/waits.h"
 #include "service/service.h"
 
@@ -26,6 +27,7 @@ struct Desk {
 
   const Clock& clock;
   Metrics metrics;
+  Quotas quotas;
   Waits waits;
   std::atomic<bool> draining = false;     // nothing new is granted
   std::function<void()> changed = [] {};  // after a call that may have changed a table
@@ -81,6 +83,7 @@ class Door final : public service::Service {
   Result<service::Caller> caller(Role role, const service::Caller& sent);
   Result<service::AcquireCall> prepared(const service::AcquireCall& sent);
   Result<void> check_parent(const service::ParentLease& parent);
+  Result<std::optional<Quotas::Asking>> check_quota(std::size_t more, service::Service& inner);
   Result<void> check_drain(const service::AcquireCall& call, service::Service& inner);
   // The call with its caller signed, carried out by the table's own service.
   template <typename Answer, typename Call>

@@ -107,6 +107,25 @@ TEST_F(Hub, RolesAndRealmsAreNeeded) {
   EXPECT_EQ(o.get("/v1/realms").json["realms"].size(), 0U);
 }
 
+TEST_F(Hub, APersonHasOneLimitWhateverItsAgentsAreCalled) {
+  stage_.file("lockkeeper.toml", "[limits]\nresources_per_agent = 3\n");
+  const std::string alice = add_token(stage_, "alice");
+  const std::string bob = add_token(stage_, "bob");
+  const auto hub = serve();
+  HubPeer a(hub->port(), alice, "one");
+  EXPECT_EQ(a.post("/v1/acquire", {{"resources", {"a", "b"}}}).status, 200);
+  a.headers["Lockkeeper-Agent"] = "two";
+  const HubAnswer refused = a.post("/v1/acquire", {{"resources", {"c", "d"}}});
+  EXPECT_EQ(refused.status, 429) << refused.body;
+  EXPECT_THAT(refused.body, HasSubstr("alice has 2 resources here and asks for 2 more"));
+  EXPECT_EQ(a.post("/v1/acquire", {{"resources", {"c"}}}).status, 200);
+  EXPECT_EQ(a.post("/v1/release", {{"resources", {"c"}}}).status, 200);
+  EXPECT_EQ(a.post("/v1/acquire", {{"resources", {"d"}}}).status, 200);
+  EXPECT_EQ(a.post("/v1/acquire", {{"resources", {"e"}}}).status, 429);
+  EXPECT_EQ(HubPeer(hub->port(), bob, "one").post("/v1/acquire", {{"resources", {"e"}}}).status,
+            200);
+}
+
 TEST_F(Hub, AWaitIsAnsweredWhenItsTurnComes) {
   const std::string token = add_token(stage_, "alice");
   const auto hub = serve();
