@@ -8,6 +8,7 @@
 #include "guard/guard.h"
 #include "guard/scene.h"
 #include "guard/words.h"
+#include "service/makers.h"
 #include "service/report.h"
 
 namespace lockkeeper::guard {
@@ -69,8 +70,7 @@ class Pushing {
       if (worktree.branch != update.remote_ref) continue;
       LK_ASSIGN(const service::LookReply seen, scene_.locks().look(worktree.path));
       std::set<std::string> others;
-      for (const core::Lease& edit : seen.edits) note_other(edit.owner, others);
-      for (const core::Owner& busy : seen.busy) note_other(busy, others);
+      for (const core::Owner& owner : service::working_in(seen)) note_other(owner, others);
       for (const std::string& other : others) {
         against_.push_back(
             shown(update.remote_ref.substr(kBranches.size())) + " would be " +
@@ -118,10 +118,12 @@ class Pushing {
 
   // Leases on purpose that are older than what is pushed: whoever holds them may not expect it.
   Result<void> look_at_leases(const Update& update) {
-    std::optional<std::string> from;
-    if (!is_none(update.remote_id)) {
-      LK_ASSIGN(from, git::commit_named(reader_, update.remote_id));
+    std::string before = update.remote_id;
+    if (is_none(update.remote_id)) {  // a new branch
+      LK_ASSIGN(const auto commits, new_commits(update));
+      before = commits.empty() ? update.local_id : commits.back() + "^";
     }
+    LK_ASSIGN(const std::optional<std::string> from, git::commit_named(reader_, before));
     if (!from) return {};
     LK_ASSIGN(const auto changed, git::between(reader_, from, update.local_id));
     LK_ASSIGN(const std::string date,

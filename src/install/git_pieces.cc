@@ -40,8 +40,9 @@ struct HooksPath {
 Result<std::vector<HooksPath>> hooks_paths(const Machine& machine) {
   git::Options options{.reads_files = false};
   options.variables["HOME"] = machine.home;
-  if (const auto config = realm::variable(machine.env, "XDG_CONFIG_HOME")) {
-    options.variables["XDG_CONFIG_HOME"] = *config;
+  for (const char* const name :
+       {"XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"}) {
+    if (const auto value = realm::variable(machine.env, name)) options.variables[name] = *value;
   }
   LK_ASSIGN(const git::Reader reader, git::Reader::open(machine.repository, std::move(options)));
   LK_ASSIGN(const auto answer, reader.try_to_ask({"config", "-z", "--show-scope", "--type=path",
@@ -84,11 +85,13 @@ Result<void> check_repository(const Machine& machine) {
   }
   LK_ASSIGN(const auto paths, hooks_paths(machine));
   for (const HooksPath& path : paths) {
-    if (path.scope != "global" && path.scope != "system") continue;
-    return fail(
-        Code::kOperationNotPermitted,
-        "core.hooksPath is set for every repository (" + path.scope + "): " + shown(path.value),
-        "unset it: git config --" + path.scope + " --unset core.hooksPath");
+    const bool worktree = path.scope == "worktree";  // it precedes the repository's
+    if (!worktree && path.scope != "global" && path.scope != "system") continue;
+    return fail(Code::kOperationNotPermitted,
+                "core.hooksPath is set for " +
+                    std::string(worktree ? "this worktree" : "every repository") + " (" +
+                    path.scope + "): " + shown(path.value),
+                "unset it: git config --" + path.scope + " --unset core.hooksPath");
   }
   return {};
 }

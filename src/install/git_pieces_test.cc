@@ -125,6 +125,22 @@ TEST_F(GitPieces, AHooksPathOfAllRepositoriesIsRefused) {
   EXPECT_THAT(pieces.error().message, HasSubstr("(global)"));
 }
 
+TEST_F(GitPieces, AHooksPathThatPrecedesTheRepositorysIsRefused) {
+  files_.git("repo", "config extensions.worktreeConfig true");
+  files_.git("repo", "config --worktree core.hooksPath .wh");
+  const auto pieces = git_pieces(machine_);
+  ASSERT_FALSE(pieces);
+  EXPECT_THAT(pieces.error().hint, HasSubstr("git config --worktree --unset core.hooksPath"));
+}
+
+TEST_F(GitPieces, AHooksPathOfAnotherGlobalFileIsRefused) {
+  files_.write("home/other", "[core]\n\thooksPath = /x\n");
+  machine_.env = [before = machine_.env, file = files_.at("home/other")](const char* name) {
+    return std::string_view(name) == "GIT_CONFIG_GLOBAL" ? std::optional(file) : before(name);
+  };
+  EXPECT_FALSE(git_pieces(machine_));
+}
+
 TEST_F(GitPieces, ARepositoryOfSeveralUsersIsRefused) {
   files_.git("repo", "config core.sharedRepository group");
   EXPECT_FALSE(git_pieces(machine_));

@@ -1,5 +1,7 @@
 #include "service/makers.h"
 
+#include <algorithm>
+
 #include "core/trace.h"
 
 namespace lockkeeper::service {
@@ -14,6 +16,16 @@ Result<std::map<std::string, core::Owner>> makers(Locks& locks, std::int64_t now
     if (ours && !event.resources.empty()) made.try_emplace(event.resources.front(), event.owner);
   }
   return made;
+}
+
+std::vector<core::Owner> working_in(const LookReply& seen) {
+  std::vector<core::Owner> working = seen.busy;
+  for (const core::Lease& edit : seen.edits) working.push_back(edit.owner);
+  for (const core::Trace& trace : seen.traces) {
+    const bool over = std::ranges::find(seen.gone, trace.owner) != seen.gone.end();
+    if (!over && !trace.change.clean) working.push_back(trace.owner);
+  }
+  return working;
 }
 
 }  // namespace lockkeeper::service

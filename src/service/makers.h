@@ -1,10 +1,12 @@
-// Who made a commit or a stash, as the hooks of coding agents have noted it in the history.
+// Who made a commit or a stash, as the hooks of coding agents have noted it in the history, and who
+// is at work.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "service/locks.h"
 
@@ -16,5 +18,9 @@ inline constexpr std::string_view kMadeStash = "stashed";
 
 // By id: the first who was seen with it, as far back as traces are kept.
 Result<std::map<std::string, core::Owner>> makers(Locks& locks, std::int64_t now_wall_ms);
+
+// Everybody who works in that worktree: with a call or an edit that runs, or with changes that are
+// not committed and a session that is not over. The caller, too, for changes alone.
+std::vector<core::Owner> working_in(const LookReply& seen);
 
 }  // namespace lockkeeper::service

@@ -382,10 +382,28 @@ TEST_F(GitGuard, ABranchOnWhichSomebodyWorksIsNotDeletedOrForced) {
   const Answer deleted = shell("s2", "git push -q origin :other");
   EXPECT_EQ(deleted.status, 1) << deleted.all();
   EXPECT_THAT(deleted.err, HasSubstr("other would be deleted, but claude-code (session s1)"));
+  hook("s1", "Stop", Json::object(), "other");
+  EXPECT_EQ(shell("s2", "git push -q origin :other").status, 1) << "between two turns, too";
   const Answer forced =
       shell("s2", "git commit -q --amend --allow-empty -m y && git push -q -f origin main:other");
   EXPECT_EQ(forced.status, 1) << forced.all();
   EXPECT_EQ(shell("s2", "git push -q -f origin main").status, 0);
+}
+
+TEST_F(GitGuard, AFirstPushOfABranchWarnsOfLocksToo) {
+  stage_.git("repo", {"init", "-q", "--bare", "../remote.git"});
+  stage_.git("repo", {"remote", "add", "origin", "../remote.git"});
+  stage_.git("repo", {"push", "-q", "origin", "main"});
+  stage_.git("repo", {"fetch", "-q", "origin"});
+  stage_.expect(0, "ann", {"acquire", "a"});
+  EXPECT_EQ(past_the_guard(
+                "git checkout -q -b topic && echo x >>a && GIT_COMMITTER_DATE='4000000000 +0000' "
+                "git commit -q -a -m x")
+                .status,
+            0);
+  const Answer pushed = shell("s2", "git push -q -u origin topic");
+  EXPECT_EQ(pushed.status, 0) << pushed.all();
+  EXPECT_THAT(pushed.err, HasSubstr("files that others hold"));
 }
 
 TEST_F(GitGuard, WhatIsCommittedAfterALostLockIsNotPushed) {

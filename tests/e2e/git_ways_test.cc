@@ -114,6 +114,9 @@ TEST_F(GitGuard, ABranchOnWhichSomebodyWorksIsNotDeletedWithoutOurHook) {
   EXPECT_EQ(refused.status, 75) << refused.all();
   EXPECT_THAT(refused.err, AllOf(HasSubstr("session s1"), HasSubstr("branch topic")));
   hook("s1", "Stop", Json::object(), "other");
+  EXPECT_EQ(hooked_shell("s2", "git push --no-verify -q origin --delete topic").status, 75)
+      << "its work is not committed, and its session not over";
+  hook("s1", "SessionEnd", Json::object(), "other");
   EXPECT_EQ(hooked_shell("s2", "git push --no-verify -q origin --delete topic").status, 0);
 }
 

@@ -157,9 +157,7 @@ Result<std::vector<Affected>> affected_by_push(Others& others, const Danger& dan
     const bool own = (danger.names.empty() || danger.names.front() == "HEAD") && tree.path == here;
     if (!named && !own && !danger.whole) continue;
     LK_ASSIGN(const service::LookReply seen, others.place().locks().look(tree.path));
-    std::vector<core::Owner> working = seen.busy;
-    for (const core::Lease& edit : seen.edits) working.push_back(edit.owner);
-    for (const core::Owner& owner : working) {
+    for (const core::Owner& owner : service::working_in(seen)) {
       const Affected one{"branch " + name, owner};
       const bool known = std::ranges::find(affected, one) != affected.end();
       if (!known && !others.is_mine(owner)) affected.push_back(one);

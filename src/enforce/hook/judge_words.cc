@@ -102,8 +102,9 @@ std::string instead(const Danger& danger, const std::vector<Affected>& affected,
       return "To put away only your own changes: " +
              git_words(danger.untracked ? "stash push -u" : "stash push", own);
     case Kind::kDiscard:
-      return danger.switches ? std::string(kOtherBranch)
-                             : "To discard only your own changes: " + git_words("restore", own);
+      if (danger.switches) return std::string(kOtherBranch);
+      return "To discard only your own changes: " +
+             git_words(danger.from_head ? "restore --staged --worktree" : "restore", own);
     case Kind::kClean:
       return "Delete only your own files: " + git_words("clean -f", own);
     case Kind::kStage:

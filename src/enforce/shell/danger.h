@@ -88,6 +88,7 @@ struct Danger {
   bool if_configured = false;    // kAutostash: only where git's settings say so
   bool creates = false;          // kMoveHead: with a name, to a new branch at that one
   bool switches = false;         // kDiscard: and goes to another branch
+  bool from_head = false;        // kDiscard: also what is staged
   bool repositories = false;     // kClean: also those that lie in the worktree
   // A path or name of it is known to the shell alone. That of kRemove may well be outside the
   // repository.

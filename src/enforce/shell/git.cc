@@ -235,7 +235,11 @@ void GitJudging::reset(std::span<const Word> words) {
   const std::span<const Word> named = git.before_dashes();
   // --keep refuses by itself where a changed file would be touched.
   const bool discards = git.has("--hard") || git.has("--merge");
-  if (discards) found(danger(Kind::kDiscard));
+  if (discards) {
+    Danger one = danger(Kind::kDiscard);
+    one.from_head = true;
+    found(std::move(one));
+  }
   const bool moves = !named.empty() && named.front().known && named.front().text != "HEAD";
   if ((discards || git.has("--keep")) && moves) {
     Danger leaves = danger(Kind::kDeleteBranch);  // the commits behind
