@@ -37,12 +37,11 @@ Result<Vault*> Keeper::vault() {
 
 // A single file is looked for in the newest records alone: reading all of them takes longer than
 // keeping it once more.
-Result<void> Keeper::load(bool all) {
-  if (loaded_ && (loaded_all_ || !all)) return {};
-  loaded_ = true;
-  loaded_all_ = all;
+Result<void> Keeper::load(Reach reach) {
+  if (loaded_ && *loaded_ >= reach) return {};
+  loaded_ = reach;
   LK_ASSIGN(Vault* const from, vault());
-  LK_ASSIGN(read_, from->recent(all));
+  LK_ASSIGN(read_, from->recent(reach));
   recent_.clear();
   records_.clear();
   for (const std::string& records : read_) {
@@ -71,8 +70,10 @@ bool Keeper::knows(const std::string& path) const {
 }
 
 Result<const Version*> Keeper::newest(const std::string& path) {
-  LK_CHECK(load(false));
-  if (!knows(path) && !loaded_all_ && ++misses_ > kMissesMax) LK_CHECK(load(true));
+  LK_CHECK(load(Reach::kLast));
+  if (!knows(path) && loaded_ == Reach::kLast && ++misses_ > kMissesMax) {
+    LK_CHECK(load(Reach::kNewest));
+  }
   if (const auto found = recent_.find(path); found != recent_.end()) return &found->second;
   const auto record = records_.find(path);
   if (record == records_.end()) return nullptr;
@@ -81,14 +82,19 @@ Result<const Version*> Keeper::newest(const std::string& path) {
   return &recent_.insert_or_assign(path, std::move(*version)).first->second;
 }
 
-bool Keeper::is_safe(const std::string& path, std::int64_t kept_wall_ms) {
-  if (!safe_since_ms_) {
+bool Keeper::is_within(Reach reach, std::int64_t kept_wall_ms) {
+  if (!since_ms_.contains(reach)) {
     const auto from = vault();
-    const auto since = from ? (*from)->safe_since_ms() : Result<std::int64_t>(0);
-    safe_since_ms_ = since.value_or(0);
+    const auto since = from ? (*from)->within_since_ms(reach) : Result<std::int64_t>(0);
+    since_ms_[reach] = since.value_or(0);
   }
-  if (kept_wall_ms >= *safe_since_ms_) return true;
-  return !load(true) || knows(path);
+  return kept_wall_ms >= since_ms_[reach];
+}
+
+// The cheapest question first: nearly always it is enough.
+bool Keeper::is_safe(const std::string& path, std::int64_t kept_wall_ms) {
+  if (is_within(Reach::kNewest, kept_wall_ms) || is_within(Reach::kSafe, kept_wall_ms)) return true;
+  return !load(Reach::kSafe) || knows(path);
 }
 
 Result<Seen> Keeper::add(Version version, std::optional<std::string_view> content,
@@ -178,6 +184,11 @@ Result<Seen> Keeper::keep(const std::string& path, const Keeping& how, std::int6
   if (settled && !folder) version.mark = entry.mark;
   Seen seen{entry.mark, version.content};
   if (names_nobody && same_state(*known, version)) return seen;
+  if (how.again && content) {
+    LK_ASSIGN(Vault* const into, vault());
+    LK_ASSIGN(const bool fits, into->fits(version.content, content->size()));
+    if (!fits) return seen;
+  }
   LK_ASSIGN(const Seen added, add(std::move(version), content, now_wall_ms));
   seen.added = added.added;
   return seen;
@@ -232,7 +243,7 @@ Result<void> Keeper::keep_content(const std::string& path, std::string_view cont
   version.mode = entry.is == Entry::Is::kFile ? entry.mode : kUsualMode;
   version.size = content.size();
   version.content = content_id(content);
-  LK_CHECK(load(false));
+  LK_CHECK(load(Reach::kLast));
   version.content_is = content_is(path, content.size());
   if (version.content_is == Content::kKept && is_secrets(version.content)) {
     version.content_is = Content::kSecret;
@@ -243,7 +254,7 @@ Result<void> Keeper::keep_content(const std::string& path, std::string_view cont
 }
 
 bool Keeper::knows_stash(const std::string& commit) {
-  return load(false) && recent_.contains(kStashPath + commit);
+  return load(Reach::kLast) && recent_.contains(kStashPath + commit);
 }
 
 Result<void> Keeper::keep_stash(const std::string& commit, const std::string& words,

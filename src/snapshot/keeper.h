@@ -32,6 +32,8 @@ struct Keeping {
   Who by = {};      // who asks
   // The writer wrote it only if it is no longer as the newest version says.
   bool if_changed = false;
+  // It is only to stay kept: not if something else would have to go.
+  bool again = false;
 };
 
 // What was on disk, for whoever wants to remember how it looked.
@@ -65,17 +67,17 @@ class Keeper {
                           std::int64_t now_wall_ms);
 
   Tree& tree() { return tree_; }
-  // The newest version of the path, if it is in one of the two newest generations (vault.h); null:
-  // none.
+  // The newest version of the path, if it is among the newest records (vault.h); null: it is not.
   Result<const Version*> newest(const std::string& path);
-  // Of what was kept then: is a version of the path still in those, and so among the last to be
-  // removed? True also if that cannot be told.
+  // Of what was kept then: is a version of the path in a generation that will not be removed soon?
+  // True also if that cannot be told.
   bool is_safe(const std::string& path, std::int64_t kept_wall_ms);
   bool knows_stash(const std::string& commit);
 
  private:
   Result<Vault*> vault();
-  Result<void> load(bool all);
+  Result<void> load(Reach reach);
+  bool is_within(Reach reach, std::int64_t kept_wall_ms);
   void look_at(const Record& record);
   bool knows(const std::string& path) const;
   Content content_is(const std::string& path, std::uint64_t size) const;
@@ -93,9 +95,8 @@ class Keeper {
   const Secrecy secrecy_;
   Tree tree_;
   std::optional<Vault> vault_;
-  std::optional<std::int64_t> safe_since_ms_;
-  bool loaded_ = false;
-  bool loaded_all_ = false;
+  std::map<Reach, std::int64_t> since_ms_;
+  std::optional<Reach> loaded_;
   std::size_t misses_ = 0;
   // The newest of each path: as they were read, and of those that somebody asked for, whole.
   std::vector<std::string> read_;

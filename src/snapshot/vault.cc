@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ranges>
 #include <utility>
 
 #include "base/bytes.h"
@@ -19,10 +20,10 @@ namespace {
 
 constexpr const char* kVersionsName = "versions";
 constexpr const char* kWeightName = "weight";
+constexpr const char* kMovedName = "moved";
 constexpr std::string_view kGone = "gone-";
 constexpr std::string_view kUnfinished = "new-";
 constexpr std::uint64_t kWeightBytes = 4096;
-constexpr std::uint64_t kParts = 16;                   // generations that the limits are cut into
 constexpr std::uint64_t kVersionsBytesMax = 2U << 20;  // of one generation
 constexpr int kTries = 3;
 
@@ -37,6 +38,16 @@ std::string unfinished_name() {
   std::string bytes;
   append_be64(bytes, random.next());
   return std::string(kUnfinished) + to_hex(bytes);
+}
+
+std::uint64_t in_steps(std::uint64_t bytes) {
+  return (bytes / kWeightBytes + 1) * kWeightBytes;
+}
+
+// Whole: what a power cut left half is written again.
+bool has_whole(const Folder& generation, const std::string& id, std::string_view content) {
+  const auto there = generation.read(id, compressed_at_most(content.size()));
+  return there && *there && decompressed(**there, content.size()) == content;
 }
 
 // Our own words: what a folder that lies elsewhere would be advised does not fit.
@@ -75,6 +86,14 @@ Result<std::optional<Vault>> Vault::find(Place place) {
   return Vault(std::move(place), {}, std::move(**folder));
 }
 
+Result<void> Vault::check(const Place& place) {
+  LK_ASSIGN(const std::optional<Vault> found, find(place));
+  if (!found) return {};
+  LK_CHECK(found->check_owner());
+  if (::faccessat(found->folder_.fd(), ".", W_OK | X_OK, AT_EACCESS) == 0) return {};
+  return explained(found->folder_.failed(errno, "write", "").error());
+}
+
 std::optional<Vault::Generation> Vault::generation_named(std::string_view name) {
   const std::size_t dash = name.find('-');
   if (dash == std::string_view::npos) return std::nullopt;
@@ -100,12 +119,14 @@ Result<Vault::Listing> Vault::list() const {
   return listing;
 }
 
-Result<std::uint64_t> Vault::weight_of(const Generation& generation) const {
+Result<Vault::Weight> Vault::weight_of(const Generation& generation) const {
   LK_ASSIGN(const std::optional<Folder> folder, folder_.folder_if_any(generation.name));
-  if (!folder) return 0;
-  const auto contents = static_cast<std::uint64_t>(stat_of(*folder, kWeightName).st_size);
-  const auto records = static_cast<std::uint64_t>(stat_of(*folder, kVersionsName).st_size);
-  return contents * kWeightBytes + records;
+  if (!folder) return Weight{};
+  const auto size = [&](const char* name) {
+    return static_cast<std::uint64_t>(stat_of(*folder, name).st_size);
+  };
+  const std::uint64_t came = size(kWeightName);
+  return Weight{(came - std::min(came, size(kMovedName))) * kWeightBytes, size(kVersionsName)};
 }
 
 Result<std::int64_t> Vault::last_written_ms(const Generation& generation) const {
@@ -117,25 +138,30 @@ Result<std::int64_t> Vault::last_written_ms(const Generation& generation) const 
   return last_s * 1000;
 }
 
-Result<bool> Vault::is_full(const Generation& generation, std::int64_t now_wall_ms) const {
+// 0: it is full.
+Result<std::uint64_t> Vault::room_in(const Generation& generation, std::int64_t now_wall_ms) const {
   const std::int64_t age_ms = now_wall_ms - generation.begun_s * 1000;
-  if (age_ms > limits_.keep_ms / static_cast<std::int64_t>(kParts)) return true;
-  LK_ASSIGN(const std::uint64_t weight, weight_of(generation));
-  if (weight >= limits_.bytes / kParts) return true;
-  LK_ASSIGN(const std::optional<Folder> folder, folder_.folder_if_any(generation.name));
-  if (!folder) return true;
-  return static_cast<std::uint64_t>(stat_of(*folder, kVersionsName).st_size) >= kVersionsBytesMax;
+  if (age_ms > limits_.keep_ms / static_cast<std::int64_t>(kParts)) return 0;
+  LK_ASSIGN(const Weight weight, weight_of(generation));
+  if (weight.records >= kVersionsBytesMax) return 0;
+  const std::uint64_t part = limits_.bytes / kParts;
+  return part - std::min(part, weight.all());
 }
 
 // The generation that is written to.
 Result<void> Vault::choose(std::int64_t now_wall_ms) {
   LK_ASSIGN(const Listing listing, list());
+  older_.clear();
+  for (const Generation& generation : listing.generations | std::views::reverse) {
+    older_.push_back(generation.name);
+  }
   if (!listing.generations.empty()) {
     const Generation& newest = listing.generations.back();
-    LK_ASSIGN(const bool full, is_full(newest, now_wall_ms));
-    if (!full) {
+    LK_ASSIGN(room_, room_in(newest, now_wall_ms));
+    if (room_ > 0) {
       LK_ASSIGN(current_, folder_.folder_if_any(newest.name));
       if (current_) {
+        older_.erase(older_.begin());
         if (!listing.gone.empty()) static_cast<void>(sweep(listing, now_wall_ms));
         return {};
       }
@@ -143,6 +169,7 @@ Result<void> Vault::choose(std::int64_t now_wall_ms) {
   }
   const std::uint64_t last = listing.generations.empty() ? 0 : listing.generations.back().number;
   LK_CHECK(begin(last + 1, now_wall_ms));
+  room_ = limits_.bytes / kParts;
   // What cannot be removed now is met again: no reason not to keep this.
   static_cast<void>(sweep(listing, now_wall_ms));
   return {};
@@ -165,14 +192,19 @@ Result<void> Vault::own(int fd, std::string_view name) const {
 }
 
 // It was there before. What somebody else could write or read is not trusted with contents.
-Result<void> Vault::close_to_others() const {
+Result<void> Vault::check_owner() const {
   struct stat info{};
   if (::fstat(folder_.fd(), &info) != 0) return folder_.failed(errno, "look at", "");
   const uid_t me = ::geteuid();
-  if (info.st_uid != me && me != 0) {
-    return fail(Code::kFailed, quote(folder_.path()) + " belongs to another user",
-                "move it away, or switch snapshots off: [snapshots] enabled = false");
-  }
+  if (info.st_uid == me || me == 0) return {};
+  return fail(Code::kFailed, quote(folder_.path()) + " belongs to another user",
+              "move it away, or switch snapshots off: [snapshots] enabled = false");
+}
+
+Result<void> Vault::close_to_others() const {
+  LK_CHECK(check_owner());
+  struct stat info{};
+  if (::fstat(folder_.fd(), &info) != 0) return folder_.failed(errno, "look at", "");
   if ((info.st_mode & 077U) == 0 || ::fchmod(folder_.fd(), 0700) == 0) return {};
   return folder_.failed(errno, "close to others", "");
 }
@@ -182,14 +214,39 @@ Result<void> Vault::sync(int fd, std::string_view name) const {
   return folder_.failed(errno, "write", name);
 }
 
-// Whole: what a power cut left half is written again.
-bool Vault::has_content(const std::string& id, std::string_view content) const {
-  const auto there = current_->read(id, compressed_at_most(content.size()));
-  return there && *there && decompressed(**there, content.size()) == content;
+// The content from an older generation, so that keeping it again takes no room from anything else.
+// False: none has it, or another process was faster.
+Result<bool> Vault::move_here(const std::string& id, std::string_view content) {
+  for (const std::string& name : older_) {
+    struct stat info{};
+    // Only a hint, but ten times faster than opening each.
+    const std::string file = name + "/" + id;
+    if (::fstatat(folder_.fd(), file.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    const auto from = folder_.folder_if_any(name);
+    if (!from || !*from || !has_whole(**from, id, content)) continue;
+    if (!(*from)->rename(id, *current_, id)) continue;
+    const auto bytes = static_cast<std::uint64_t>(info.st_size);
+    spend(in_steps(bytes));
+    LK_CHECK(add_weight(*current_, kWeightName, bytes));
+    LK_CHECK(add_weight(**from, kMovedName, bytes));
+    LK_CHECK(sync(current_->fd(), ""));
+    return true;
+  }
+  return false;
+}
+
+Result<void> Vault::add_weight(const Folder& generation, const char* name,
+                               std::uint64_t bytes) const {
+  LK_ASSIGN(const Fd weight, generation.append(name));
+  if (stat_of(generation, name).st_size == 0) LK_CHECK(own(weight.get(), name));
+  if (write_all(weight.get(), std::string(in_steps(bytes) / kWeightBytes, '.'))) return {};
+  return generation.failed(errno, "write", name);
 }
 
 Result<void> Vault::put_content(const std::string& id, std::string_view content) {
-  if (has_content(id, content)) return {};
+  if (has_whole(*current_, id, content)) return {};
+  LK_ASSIGN(const bool moved, move_here(id, content));
+  if (moved) return {};
   LK_ASSIGN(const std::string bytes, compressed(content));
   const std::string unfinished = unfinished_name();
   const auto written = [&]() -> Result<void> {
@@ -203,10 +260,8 @@ Result<void> Vault::put_content(const std::string& id, std::string_view content)
     static_cast<void>(current_->remove(unfinished));
     return written;
   }
-  LK_ASSIGN(const Fd weight, current_->append(kWeightName));
-  if (stat_of(*current_, kWeightName).st_size == 0) LK_CHECK(own(weight.get(), kWeightName));
-  if (write_all(weight.get(), std::string(bytes.size() / kWeightBytes + 1, '.'))) return {};
-  return current_->failed(errno, "write", kWeightName);
+  spend(in_steps(bytes.size()));
+  return add_weight(*current_, kWeightName, bytes.size());
 }
 
 Result<void> Vault::put_record(std::string_view record) {
@@ -232,13 +287,19 @@ Result<void> Vault::add(Version& version, std::optional<std::string_view> conten
   }
   for (int tries = 0;; ++tries) {
     const auto added = [&]() -> Result<bool> {
-      if (!current_) LK_CHECK(choose(now_wall_ms));
+      if (!current_ || room_ == 0) LK_CHECK(choose(now_wall_ms));
       if (content) LK_CHECK(put_content(version.content, *content));
       LK_CHECK(put_record(record));
+      spend(record.size());
       // Somebody found it beyond the limits meanwhile, and takes it away with what we wrote.
       return current_->is_there();
     }();
-    if (added && *added) return {};
+    if (added && *added) {
+      if (room_ > 0) return {};
+      // It is full. What is now too much goes at once, so that the limit holds.
+      if (const auto listing = list()) static_cast<void>(sweep(*listing, now_wall_ms));
+      return {};
+    }
     current_.reset();
     if (tries + 1 < kTries) continue;
     if (!added) return explained(added.error());

@@ -18,10 +18,14 @@ namespace {
 
 constexpr const char* kIndexName = "versions";
 constexpr std::uint64_t kRecentBytes = 64U << 10;
+constexpr std::uint64_t kNewestBytes = 4U << 20;
 constexpr std::uint64_t kIndexBytesMost = 64U << 20;  // of one generation; ours end far below
 constexpr std::size_t kRemovedAtOnce = 64;
 constexpr std::string_view kGonePrefix = "gone-";
 constexpr std::size_t kNewestGenerations = 2;
+// Large files have one each. With fewer, a file that was just kept would be taken for a new one.
+constexpr std::size_t kReadGenerations = 8;
+constexpr std::size_t kGenerationsMost = 64;
 
 // At most so many bytes; empty: there is no index.
 Result<std::string> end_of_index(const Folder& generation, std::uint64_t most) {
@@ -38,13 +42,37 @@ Result<std::string> end_of_index(const Folder& generation, std::uint64_t most) {
 
 }  // namespace
 
-Result<std::vector<std::string>> Vault::recent(bool all) const {
+// The oldest generation of those.
+Result<std::size_t> Vault::first_within(Reach reach, const Listing& listing) const {
+  const std::vector<Generation>& all = listing.generations;
+  if (reach != Reach::kSafe) return all.size() - std::min(all.size(), kNewestGenerations);
+  std::uint64_t bytes = 0;
+  std::size_t first = all.size();
+  while (first > 0) {
+    const Generation& older = all[first - 1];
+    LK_ASSIGN(const Weight weight, weight_of(older));
+    bytes += weight.all();
+    const std::int64_t younger_ms = (all.back().begun_s - older.begun_s) * 1000;
+    const bool soon = bytes > bytes_at_rest() / 8 * 7 || younger_ms > limits_.keep_ms / 2;
+    if (soon && first < all.size()) break;
+    --first;
+  }
+  return first;
+}
+
+Result<std::vector<std::string>> Vault::recent(Reach reach) const {
   LK_ASSIGN(const Listing listing, list());
-  std::uint64_t left = all ? kIndexBytesMost : kRecentBytes;
+  std::size_t first = listing.generations.size();
+  first -= std::min(first, kReadGenerations);
+  std::uint64_t left = reach == Reach::kLast ? kRecentBytes : kNewestBytes;
+  if (reach == Reach::kSafe) {
+    LK_ASSIGN(first, first_within(reach, listing));
+    left = kIndexBytesMost;
+  }
   std::vector<std::string> indexes;
-  for (const Generation& generation : listing.generations | std::views::reverse) {
-    if (indexes.size() == kNewestGenerations || left == 0) break;
-    LK_ASSIGN(const std::optional<Folder> folder, folder_.folder_if_any(generation.name));
+  for (std::size_t i = listing.generations.size(); i > first && left > 0; --i) {
+    LK_ASSIGN(const std::optional<Folder> folder,
+              folder_.folder_if_any(listing.generations[i - 1].name));
     if (!folder) continue;  // removed meanwhile
     LK_ASSIGN(std::string bytes, end_of_index(*folder, left));
     left -= bytes.size();
@@ -54,12 +82,30 @@ Result<std::vector<std::string>> Vault::recent(bool all) const {
   return indexes;
 }
 
-Result<std::int64_t> Vault::safe_since_ms() const {
+Result<std::int64_t> Vault::within_since_ms(Reach reach) const {
   LK_ASSIGN(const Listing listing, list());
-  const std::size_t count = listing.generations.size();
-  return count < kNewestGenerations
-             ? 0
-             : (listing.generations[count - kNewestGenerations].begun_s + 1) * 1000;
+  LK_ASSIGN(const std::size_t first, first_within(reach, listing));
+  return first == 0 ? 0 : (listing.generations[first].begun_s + 1) * 1000;
+}
+
+Result<std::optional<std::int64_t>> Vault::complete_since_ms() const {
+  LK_ASSIGN(const Listing listing, list());
+  if (listing.generations.empty()) return std::nullopt;
+  const Generation& oldest = listing.generations.front();
+  if (oldest.number <= 1) return std::nullopt;
+  return oldest.begun_s * 1000;
+}
+
+Result<bool> Vault::fits(const std::string& content_id, std::uint64_t size) const {
+  LK_ASSIGN(const Listing listing, list());
+  for (const Generation& generation : listing.generations) {
+    LK_ASSIGN(const std::optional<Folder> folder, folder_.folder_if_any(generation.name));
+    if (!folder) continue;
+    LK_ASSIGN(const bool kept, folder->has(content_id));
+    if (kept) return true;
+  }
+  LK_ASSIGN(const std::uint64_t all, bytes());
+  return all + size <= bytes_at_rest();
 }
 
 Result<Scanned> Vault::each(const std::function<bool(Version&&)>& visit) const {
@@ -103,13 +149,16 @@ Result<std::string> Vault::content(const Version& version) const {
                                      " was not kept, only its hash " + version.content);
   }
   bool damaged = false;
-  LK_ASSIGN(const Listing listing, list());
-  for (const Generation& generation : listing.generations) {
-    auto content = read_in(generation.name, version, damaged);
-    if (!content) {
-      damaged = true;  // one that cannot be read is as good as damaged; another may be whole
-    } else if (*content) {
-      return std::move(**content);
+  // It may have moved to a generation that was not there a moment ago.
+  for (int tries = 0; tries < 2; ++tries) {
+    LK_ASSIGN(const Listing listing, list());
+    for (const Generation& generation : listing.generations) {
+      auto content = read_in(generation.name, version, damaged);
+      if (!content) {
+        damaged = true;  // one that cannot be read is as good as damaged; another may be whole
+      } else if (*content) {
+        return std::move(**content);
+      }
     }
   }
   if (!damaged) {
@@ -127,8 +176,8 @@ Result<std::uint64_t> Vault::bytes() const {
   std::uint64_t all = 0;
   LK_ASSIGN(const Listing listing, list());
   for (const Generation& generation : listing.generations) {
-    LK_ASSIGN(const std::uint64_t one, weight_of(generation));
-    all += one;
+    LK_ASSIGN(const Weight one, weight_of(generation));
+    all += one.all();
   }
   return all;
 }
@@ -137,35 +186,41 @@ Result<std::uint64_t> Vault::bytes() const {
 // files little by little.
 Result<void> Vault::sweep(const Listing& listing, std::int64_t now_wall_ms) {
   std::uint64_t all = 0;
-  std::vector<std::uint64_t> weights;
+  std::vector<Weight> weights;
   for (const Generation& generation : listing.generations) {
-    LK_ASSIGN(const std::uint64_t one, weight_of(generation));
+    LK_ASSIGN(const Weight one, weight_of(generation));
     weights.push_back(one);
-    all += one;
+    all += one.all();
   }
   std::vector<std::string> gone = listing.gone;
   for (std::size_t i = 0; i + 1 < listing.generations.size(); ++i) {
     const Generation& oldest = listing.generations[i];
     LK_ASSIGN(const std::int64_t last_ms, last_written_ms(oldest));
-    if (all <= limits_.bytes && last_ms >= now_wall_ms - limits_.keep_ms) break;
+    const bool many = listing.generations.size() - i > kGenerationsMost;
+    const bool empty = many && weights[i].contents == 0;  // its contents have moved
+    if (all <= bytes_at_rest() && last_ms >= now_wall_ms - limits_.keep_ms && !empty) break;
     const std::string name = std::string(kGonePrefix) + oldest.name;
     LK_CHECK(folder_.rename(oldest.name, folder_, name));
     gone.push_back(name);
-    all -= weights[i];
+    all -= weights[i].all();
   }
-  if (gone.empty()) return {};
-  return remove_some(gone.front());
+  return remove_some(gone);
 }
 
-Result<void> Vault::remove_some(const std::string& gone) const {
-  LK_ASSIGN(const std::optional<Folder> folder, folder_.folder_if_any(gone));
-  if (!folder) return {};
-  LK_ASSIGN(const std::vector<std::string> names, folder->names());
-  for (std::size_t i = 0; i < names.size() && i < kRemovedAtOnce; ++i) {
-    LK_CHECK(folder->remove(names[i]));
+Result<void> Vault::remove_some(const std::vector<std::string>& gone) const {
+  std::size_t left = kRemovedAtOnce;
+  for (const std::string& name : gone) {
+    LK_ASSIGN(const std::optional<Folder> folder, folder_.folder_if_any(name));
+    if (!folder) continue;
+    LK_ASSIGN(const std::vector<std::string> files, folder->names());
+    for (const std::string& file : files) {
+      if (left == 0) return {};
+      LK_CHECK(folder->remove(file));
+      --left;
+    }
+    LK_CHECK(folder_.remove(name));
   }
-  if (names.size() > kRemovedAtOnce) return {};
-  return folder_.remove(gone);
+  return {};
 }
 
 }  // namespace lockkeeper::snapshot

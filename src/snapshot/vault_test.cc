@@ -213,15 +213,15 @@ TEST_F(VaultTest, AFolderThatWasThereIsClosedToOthers) {
   EXPECT_EQ(fs::status(folder_.file("snapshots")).permissions(), fs::perms(0700));
 }
 
-TEST_F(VaultTest, RecentVersionsReachBackOverTwoGenerations) {
+TEST_F(VaultTest, RecentVersionsReachBackOverGenerations) {
   const Limits limits{.keep_ms = 16 * kDay};
   for (int day : {0, 2, 4}) {
     Vault one = vault(limits);
     add(one, "f" + std::to_string(day), "text", kNow + day * kDay);
   }
   const Vault here = vault(limits);
-  for (const bool all : {false, true}) {
-    const auto recent = here.recent(all);
+  for (const Reach reach : {Reach::kLast, Reach::kNewest, Reach::kSafe}) {
+    const auto recent = here.recent(reach);
     ASSERT_TRUE(recent);
     std::vector<std::string> paths;
     for (const std::string& records : *recent) {
@@ -230,10 +230,89 @@ TEST_F(VaultTest, RecentVersionsReachBackOverTwoGenerations) {
         return true;
       });
     }
-    EXPECT_THAT(paths, testing::ElementsAre("f2", "f4"));
+    EXPECT_THAT(paths, testing::ElementsAre("f0", "f2", "f4"));
   }
-  EXPECT_EQ(here.safe_since_ms().value_or(0), kNow + 2 * kDay + 1'000)
+  EXPECT_EQ(here.within_since_ms(Reach::kNewest).value_or(0), kNow + 2 * kDay + 1'000)
       << "a generation knows the second";
+  EXPECT_EQ(here.within_since_ms(Reach::kSafe).value_or(-1), 0) << "none of them goes soon";
+  Vault later = vault(limits);
+  add(later, "f9", "other", kNow + 9 * kDay);
+  EXPECT_EQ(later.within_since_ms(Reach::kSafe).value_or(0), kNow + 2 * kDay + 1'000);
+}
+
+TEST_F(VaultTest, G2_WhatIsKeptAgainTakesNoRoomFromAnythingElse) {
+  const Limits limits{.bytes = 1U << 20};
+  std::vector<Version> versions;
+  const auto keep = [&](unsigned i) {
+    Vault one = vault(limits);  // another process each, as a restore is
+    return add(one, "f" + std::to_string(i), noise(150'000, i), kNow + i);
+  };
+  for (unsigned i = 0; i < 6; ++i) versions.push_back(keep(i));
+  for (int round = 0; round < 30; ++round) {
+    for (unsigned i = 0; i < 6; ++i) keep(i);
+  }
+  const Vault here = vault(limits);
+  for (const Version& version : versions) EXPECT_TRUE(here.content(version)) << version.path;
+  EXPECT_EQ(contents().size(), 6U) << "each is kept once";
+  EXPECT_LE(*here.bytes(), limits.bytes);
+  std::size_t generations = 0;
+  for (const auto& entry : fs::directory_iterator(folder_.file("snapshots"))) {
+    generations += static_cast<std::size_t>(entry.is_directory());
+  }
+  EXPECT_LE(generations, 66U) << "those whose contents have moved do not pile up";
+}
+
+TEST_F(VaultTest, G2_OneProcessThatKeepsMuchDoesNotCostTheNewest) {
+  const Limits limits{.bytes = 1U << 20};
+  std::vector<Version> versions;
+  {
+    Vault one = vault(limits);
+    for (unsigned i = 0; i < 10; ++i) {
+      versions.push_back(add(one, "f" + std::to_string(i), noise(150'000, i)));
+    }
+  }
+  const auto on_disk = [&] {
+    std::uint64_t bytes = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
+      if (entry.is_regular_file()) bytes += entry.file_size();
+    }
+    return bytes;
+  };
+  for (int small = 0; small < 3; ++small) {
+    Vault one = vault(limits);
+    add(one, "small", std::to_string(small), kNow + small);
+    EXPECT_LE(on_disk(), limits.bytes + limits.bytes / 16) << "with what is being removed";
+  }
+  const Vault here = vault(limits);
+  EXPECT_FALSE(here.content(versions.front())) << "the oldest goes";
+  for (std::size_t i = 5; i < versions.size(); ++i) {
+    EXPECT_TRUE(here.content(versions[i])) << versions[i].path;
+  }
+  EXPECT_TRUE(*here.complete_since_ms());
+}
+
+TEST_F(VaultTest, WhatFitsIsKeptAlreadyOrHasRoom) {
+  const Limits limits{.bytes = 1U << 20};
+  Vault here = vault(limits);
+  for (unsigned i = 0; i < 6; ++i) add(here, "f" + std::to_string(i), noise(150'000, i));
+  EXPECT_TRUE(here.fits(content_id(noise(150'000, 0)), 150'000).value_or(false));
+  EXPECT_FALSE(here.fits(content_id(noise(150'000, 9)), 150'000).value_or(true));
+  EXPECT_TRUE(here.fits(content_id("small"), 5).value_or(false));
+  EXPECT_EQ(here.complete_since_ms().value_or(1), std::nullopt);
+}
+
+TEST_F(VaultTest, AFolderThatCannotBeUsedIsNamedWithoutATrial) {
+  const Place place{.store = folder_.path()};
+  EXPECT_TRUE(Vault::check(place));
+  EXPECT_FALSE(fs::exists(folder_.file("snapshots")));
+  vault();
+  EXPECT_TRUE(Vault::check(place));
+  fs::remove_all(folder_.file("snapshots"));
+  fs::create_directories(folder_.file("elsewhere"));
+  fs::create_directory_symlink(folder_.file("elsewhere"), folder_.file("snapshots"));
+  const auto checked = Vault::check(place);
+  ASSERT_FALSE(checked);
+  EXPECT_THAT(checked.error().message, HasSubstr("symlink"));
 }
 
 TEST_F(VaultTest, ASymlinkInAContentsPlaceIsReplacedNotFollowed) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <ranges>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "git/ref_log.h"
 #include "key/path.h"
@@ -93,6 +94,7 @@ Result<Recovery> Recovery::load(const realm::Realm& realm, const realm::Settings
     }
     return true;
   }));
+  LK_ASSIGN(recovery.complete_since_ms_, recovery.vault_->complete_since_ms());
   std::ranges::reverse(recovery.stashes_);
   mark_listed(recovery.stashes_, realm);
   if (realm.in_git) recovery.committed_ = CommittedContents(realm.root);
@@ -171,12 +173,33 @@ Result<Version> Recovery::by_id(const KeptFile& file, const std::string& id) con
               "write more of the id; " + list);
 }
 
+Error no_version(const KeptFile& file, const Recovery& recovery) {
+  const auto since_ms = recovery.complete_since_ms();
+  const std::string name = shown(file.second);
+  const std::string words = since_ms ? "no version of " + name + " is kept; those from before " +
+                                           format_time(*since_ms) + " are no longer kept"
+                                     : "no version of " + name + " was kept";
+  return {Code::kNotFound, words, "see: lockkeeper recover"};
+}
+
+// REQUIRES: some version of it
+std::string Recovery::none_lost_words(const KeptFile& file) const {
+  const std::string name = shown(file.second);
+  if (!complete_since_ms_) return "nothing of " + name + " was lost";
+  const std::string before =
+      " from before " + format_time(*complete_since_ms_) + " are no longer kept";
+  // Something must have been there before it went.
+  const Version& first = versions_of(file).front();
+  if (first.kind == Kind::kGone && first.why != snapshot::Why::kBefore) {
+    return "what was lost of " + name + " is no longer kept: versions" + before;
+  }
+  return "nothing of " + name + " that is still kept was lost; versions" + before;
+}
+
 Result<Version> Recovery::choose(const KeptFile& file, const std::string& id, bool only_lost) {
   const std::vector<Version>& versions = versions_of(file);
   const std::string name = shown(file.second);
-  if (versions.empty()) {
-    return fail(Code::kNotFound, "no version of " + name + " was kept", "see: lockkeeper recover");
-  }
+  if (versions.empty()) return fail(no_version(file, *this));
   if (!id.empty()) return by_id(file, id);
   const Version now = on_disk(file);
   const auto losses = losses_among({file});
@@ -188,7 +211,7 @@ Result<Version> Recovery::choose(const KeptFile& file, const std::string& id, bo
     if (differs && !again) others.push_back(version);
   }
   if (losses.empty() && only_lost) {
-    return fail(Code::kNotFound, "nothing of " + name + " was lost", versions_hint(file, others));
+    return fail(Code::kNotFound, none_lost_words(file), versions_hint(file, others));
   }
   if (losses.empty() && others.empty()) {
     return fail(Code::kNotFound, "nothing that was kept of " + name + " differs from what is there",

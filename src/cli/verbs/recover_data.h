@@ -32,6 +32,8 @@ class Recovery {
   const std::map<KeptFile, std::vector<snapshot::Version>>& files() const { return files_; }
   const std::vector<KeptStash>& stashes() const { return stashes_; }  // newest first
   std::size_t torn_bytes() const { return scanned_.torn_bytes; }
+  // What was kept earlier may be gone; nullopt: nothing is.
+  std::optional<std::int64_t> complete_since_ms() const { return complete_since_ms_; }
 
   // Oldest first; empty: there are none.
   const std::vector<snapshot::Version>& versions_of(const KeptFile& file) const;
@@ -49,6 +51,7 @@ class Recovery {
 
  private:
   std::vector<snapshot::Loss> losses_among(const std::vector<KeptFile>& files);
+  std::string none_lost_words(const KeptFile& file) const;
   Result<snapshot::Version> by_id(const KeptFile& file, const std::string& id) const;
 
   std::optional<snapshot::Vault> vault_;
@@ -56,7 +59,11 @@ class Recovery {
   std::map<KeptFile, std::vector<snapshot::Version>> files_;
   std::vector<KeptStash> stashes_;
   snapshot::Scanned scanned_;
+  std::optional<std::int64_t> complete_since_ms_;
 };
+
+// That no version of the file is there.
+Error no_version(const KeptFile& file, const Recovery& recovery);
 
 // What a word such as "src/a.c" or "src/a.c@1f2e3d" means.
 struct Chosen {

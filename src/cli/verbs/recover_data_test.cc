@@ -88,10 +88,49 @@ TEST_F(RecoverData, G2_NothingOlderStandsInForWhatIsNotKept) {
   }
 }
 
+TEST_F(RecoverData, G2_WhatWasRemovedIsNotSaidToBeNotLost) {
+  const snapshot::Limits limits{.bytes = 1U << 20};
+  const auto add = [&](const std::string& path, const std::string& content, snapshot::Kind kind,
+                       const snapshot::Who& writer) {
+    auto vault = snapshot::Vault::open(snapshot::place_of(realm, loaded()), limits);
+    ASSERT_TRUE(vault);
+    Version version;
+    version.worktree = realm.root;
+    version.path = path;
+    version.kind = kind;
+    version.why = snapshot::Why::kAfter;
+    version.writer = writer;
+    version.content = content.empty() ? "" : snapshot::content_id(content);
+    version.size = content.size();
+    ASSERT_TRUE(vault->add(
+        version, content.empty() ? std::nullopt : std::optional<std::string_view>(content), kNow));
+  };
+  add("a.c", "work", snapshot::Kind::kFile, kAnn);
+  unsigned seed = 1;
+  const auto fill = [&](int files) {
+    for (int i = 0; i < files; ++i) {
+      std::string noise;
+      while (noise.size() < 150'000) noise += std::to_string(seed = seed * 1103515245 + 12345);
+      add("b.c", noise, snapshot::Kind::kFile, kBob);
+    }
+  };
+  fill(2);
+  add("a.c", "", snapshot::Kind::kGone, kBob);
+  ASSERT_EQ(recovery().choose(file(), "", true)->writer, kAnn);
+  while (recovery().versions_of(file()).size() == 2) fill(1);
+  const auto chosen = recovery().choose(file(), "", true);
+  ASSERT_FALSE(chosen);
+  EXPECT_THAT(chosen.error().message, HasSubstr("what was lost of a.c is no longer kept"));
+  const auto never = recovery().choose({realm.root, "never.c"}, "", true);
+  EXPECT_THAT(never.error().message, HasSubstr("no longer kept"));
+}
+
 TEST_F(RecoverData, ALossIsReadableInEightyColumns) {
   keep("work", kNow, kAnn);
-  keep("other", kNow + 1, kBob);
-  repo.write("r/a.c", "other");
+  keep("other", kNow + 1,
+       {"an-agent-with-a-very-long-name-that-says-what-it-is-for", kBob.session});
+  keep("third", kNow + 2, kBob);
+  repo.write("r/a.c", "third");
   Recovery all = recovery();
   std::string text;
   for (const Line& line : loss_lines(all.losses(), realm.root, kNow + 1'000, 80)) {
@@ -100,7 +139,7 @@ TEST_F(RecoverData, ALossIsReadableInEightyColumns) {
     EXPECT_LE(width(plain), 80U) << plain;
     text += plain + "\n";
   }
-  const std::string id = all.losses().front().version.id.substr(0, 8);
+  const std::string id = all.losses().back().version.id.substr(0, 8);
   EXPECT_THAT(text, AllOf(HasSubstr("a.c@" + id), HasSubstr("claude-code (session 0f3e4d"),
                           HasSubstr("codex (session 1a2b3c")));
 }

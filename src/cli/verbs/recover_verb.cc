@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/parse.h"
 #include "base/text.h"
 #include "cli/pager.h"
@@ -35,6 +36,7 @@ struct LossFilter {
         session.empty() || writer.session == session || writer.session.starts_with(part);
     return mine && (agent.empty() || writer.agent == agent) && at_wall_ms >= since_wall_ms;
   }
+  bool any() const { return !agent.empty() || !session.empty() || since_wall_ms > 0; }
 };
 
 Result<std::int64_t> read_moment(const std::string& text, std::int64_t now_wall_ms) {
@@ -56,10 +58,7 @@ Result<int> list_file(VerbContext& context, const Recovery& recovery, const Kept
                       const LossFilter& filter) {
   Output& out = context.out();
   const std::vector<Version>& versions = recovery.versions_of(file);
-  if (versions.empty()) {
-    return fail(Code::kNotFound, "no version of " + shown(file.second) + " was kept",
-                "see: lockkeeper recover");
-  }
+  if (versions.empty()) return fail(no_version(file, recovery));
   std::vector<KnownVersion> wanted;  // newest first
   for (std::size_t i = versions.size(); i-- > 0;) {
     const snapshot::Who writer = snapshot::writer_of(versions, i);
@@ -95,6 +94,18 @@ Result<std::string> whole_session(const Recovery& recovery, const std::string& b
               "write more of it");
 }
 
+std::string none_lost(const Recovery& recovery, bool narrowed) {
+  if (recovery.empty()) {
+    return "nothing was kept here so far, so nothing can be recovered. To see whether the hooks of "
+           "agents are installed: lockkeeper doctor";
+  }
+  const auto since_ms = recovery.complete_since_ms();
+  return (narrowed ? std::string("nothing of that was lost or overwritten")
+                   : std::string("nothing was lost or overwritten")) +
+         (since_ms ? "; what was kept before " + format_time(*since_ms) + " is no longer kept"
+                   : "");
+}
+
 void list_losses(VerbContext& context, Recovery& recovery, const std::string& root,
                  const LossFilter& filter) {
   Output& out = context.out();
@@ -112,9 +123,7 @@ void list_losses(VerbContext& context, Recovery& recovery, const std::string& ro
   }
   out.object(json);
   if (out.json()) return;
-  if (losses.empty() && out.columns() > 0) {
-    out.text("nothing that agents wrote here was lost or overwritten");
-  }
+  if (losses.empty()) out.note(none_lost(recovery, filter.any()));
   if (!losses.empty()) {
     show_lines(context.environment(), out,
                loss_lines(losses, root, context.now_wall_ms(), out.columns()));
@@ -169,9 +178,19 @@ struct Picked {
   std::string content;
 };
 
+// A symlink that leads out of the repository may have taken the file's place. Then its folder says
+// where it is.
+Result<std::unique_ptr<OpenLocks>> open_for(VerbContext& context, const std::string& file) {
+  auto open = context.open(std::vector<std::string>{file});
+  if (open) return open;
+  const std::string folder = std::filesystem::path(file).parent_path();
+  auto around = context.open(std::vector<std::string>{folder.empty() ? "." : folder});
+  return around ? std::move(around) : std::move(open);
+}
+
 Result<Picked> pick(VerbContext& context, const std::string& word, bool only_lost = false) {
   context.allow_bad_settings();
-  LK_ASSIGN(auto open, context.open(std::vector<std::string>{file_in(word)}));
+  LK_ASSIGN(auto open, open_for(context, file_in(word)));
   LK_ASSIGN(Recovery recovery, Recovery::load(open->site.realm(), open->site.settings()));
   LK_ASSIGN(Chosen chosen, chosen_file(context, *open, recovery, word));
   LK_ASSIGN(Version version, recovery.choose(chosen.file, chosen.version, only_lost));
@@ -325,7 +344,14 @@ Result<int> restore_here(VerbContext& context, Picked& picked) {
   command.terms.worktree = realm.root;
   command.attach_pid = ::getpid();
   command.anew = true;
-  LK_ASSIGN(const service::AcquireResult result, picked.open->locks.acquire(command));
+  auto acquired = picked.open->locks.acquire(command);
+  if (!acquired) {
+    // It leads out of the repository.
+    const bool link = snapshot::Tree(realm.root).target(picked.file.second).has_value();
+    if (link) acquired.error().hint = "write it elsewhere: --to PATH";
+    return fail(std::move(acquired.error()));
+  }
+  const service::AcquireResult& result = *acquired;
   if (service::outcome_status(result.outcome) != 0) {
     service::HintContext hint;
     hint.resources = {picked.file.second};

@@ -156,9 +156,10 @@ std::vector<Line> loss_lines(const std::vector<snapshot::Loss>& losses, const st
     const bool deleted = losses[i].deleted;
     const std::string writer = printable(who_text(losses[i].writer, true));
     const std::string changer = printable(who_text(losses[i].changed_by, true));
-    lines.push_back({{"  written by " + writer, Style::kDim}});
-    lines.push_back({{std::string(deleted ? "  deleted by " : "  changed by ") + changer,
-                      deleted ? Style::kRed : Style::kYellow}});
+    lines.push_back(fit({{"  written by " + writer, Style::kDim}}, columns));
+    lines.push_back(fit({{std::string(deleted ? "  deleted by " : "  changed by ") + changer,
+                          deleted ? Style::kRed : Style::kYellow}},
+                        columns));
   }
   return lines;
 }

@@ -68,7 +68,7 @@ bool keep_traced(Session& session, Place& place,
       changed.push_back(path);
     } else if (!keeper->is_safe(path, trace.at_wall_ms)) {
       keep_one(session, place, path,
-               {.writer = who_of(trace.owner), .by = who_of(session.owner())});
+               {.writer = who_of(trace.owner), .by = who_of(session.owner()), .again = true});
     }
   }
   keep(session, place, changed, snapshot::Why::kBefore);

@@ -221,7 +221,7 @@ TEST_F(Keep, G2_WhatTwoEditsAtOnceWroteIsEachOnes) {
 
 TEST_F(Keep, G2_WhatWillSoonBeRemovedIsKeptAgain) {
   edited("s1", "a.c", "work");
-  for (int day = 0; day < 3; ++day) {
+  for (int day = 0; day < 5; ++day) {
     site_.clock.ahead_ms += std::int64_t{2} * 24 * 3'600'000;
     edited("s" + std::to_string(10 + day), "other.c", "x" + std::to_string(day));
     run(Client::kClaude, claude("s" + std::to_string(10 + day), "SessionEnd"));
