@@ -12,11 +12,15 @@ bool same_content(const Version& a, const Version& b) {
   return a.kind == Kind::kGone || a.target == b.target;
 }
 
-// Somebody thought that it was in danger. What an agent of a plan changes is its work, but what it
-// deletes may be another's.
-bool was_in_danger(Why why, const Version& next) {
-  return why == Why::kDestroyed || why == Why::kTakeover || why == Why::kBreak ||
-         (why == Why::kAttempt && next.kind == Kind::kGone);
+// Of a content that nobody is known to have written. Either somebody thought that it was in danger;
+// or an agent replaced it, and it may have been a person's. What an agent of a plan changes is its
+// work, but what it deletes may be another's.
+bool was_in_danger(const Version& version, const Version& next) {
+  const Why why = version.why;
+  if (why == Why::kAttempt) return next.kind == Kind::kGone;
+  if (why == Why::kDestroyed || why == Why::kTakeover || why == Why::kBreak) return true;
+  const bool nothing = version.kind == Kind::kFile && version.size == 0;
+  return next.writer.known() && !nothing;
 }
 
 }  // namespace
@@ -44,7 +48,7 @@ std::vector<Loss> losses_of(const std::vector<Version>& versions, const Version&
     if (std::ranges::any_of(rest, is_it)) continue;  // it came back, or was seen again later
     const Who writer = writer_of(all, i);
     const Version& next = all[i + 1];
-    if (!writer.known() && !was_in_danger(version.why, next)) continue;
+    if (!writer.known() && !was_in_danger(version, next)) continue;
     if (next.why == Why::kRestore && next.writer.known()) continue;
     const Who changed_by = next.writer.known() ? next.writer : Who{};
     if (writer.known() && changed_by.known() && same_party(writer, changed_by)) continue;

@@ -2,7 +2,8 @@
 //
 // A content is lost if another party, or nobody known, put something else in its place, and it has
 // not come back since. What its own writer replaced is not lost, nor what a restore replaced:
-// whoever restores chose that, and was told its version.
+// whoever restores chose that, and was told its version. If nobody knows who wrote it, it is lost
+// if an agent replaced it, or if it was in danger: a person's work, or what git has.
 #pragma once
 
 #include <cstdint>

@@ -19,6 +19,7 @@ Version state(char content, Who writer = {}, Why why = Why::kBefore) {
   version.at_wall_ms = ++time;
   version.kind = content == '-' ? Kind::kGone : Kind::kFile;
   version.content = std::string(content == '-' ? 0 : 1, content);
+  version.size = version.content.size();
   version.writer = std::move(writer);
   version.why = why;
   return version;
@@ -36,7 +37,7 @@ std::vector<std::string> lost(const std::vector<Version>& versions, char now) {
 }
 
 TEST(Losses, WhatIsOnDiskIsNotLost) {
-  EXPECT_THAT(lost({state('a'), state('b', kFirst, Why::kAfter)}, 'b'), IsEmpty());
+  EXPECT_THAT(lost({state('-'), state('b', kFirst, Why::kAfter)}, 'b'), IsEmpty());
 }
 
 TEST(Losses, G2_AnAgentsWorkThatAnotherReplacedIsLost) {
@@ -80,6 +81,16 @@ TEST(Losses, WhatARestoreReplacedIsNotLost) {
                     state('b', kFirst, Why::kRestore)},
                    'b'),
               IsEmpty());
+}
+
+TEST(Losses, G2_APersonsWorkThatAnAgentReplacedIsLost) {
+  EXPECT_THAT(lost({state('p', {}, Why::kBefore), state('a', kFirst, Why::kAfter)}, 'a'),
+              ElementsAre("p: ? -> claude-code"));
+  EXPECT_THAT(lost({state('p', {}, Why::kFound), state('-', kFirst, Why::kAfter)}, '-'),
+              ElementsAre("p: ? -> claude-code deleted"));
+  Version empty = state('e', {}, Why::kBefore);
+  empty.size = 0;
+  EXPECT_THAT(lost({empty, state('a', kFirst, Why::kAfter)}, 'a'), IsEmpty());
 }
 
 TEST(Losses, WhatNobodyIsKnownToHaveWrittenIsLostOnlyIfItWasInDanger) {

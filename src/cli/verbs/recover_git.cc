@@ -14,17 +14,18 @@ constexpr std::size_t kGitAnswerBytes = 16U << 20;
 constexpr std::int64_t kGitPatience = 5'000;
 constexpr std::int64_t kSlackMs = std::int64_t{24} * 3'600'000;  // commits' clocks may be others
 
-// ":100644 100644 OLD NEW M", then the path.
+// ":100644 100644 OLD NEW M", then the path. The old content is in the commit before.
 void read_log(std::string_view answer, std::map<std::string, std::set<std::string>>& into) {
-  std::string content;
+  std::vector<std::string> contents;
   for (const std::string& part : git::split_at_nul(answer)) {
     const std::size_t begin = part.find_first_not_of('\n');
     if (begin == std::string::npos) continue;
     if (part[begin] == ':') {
       const std::vector<std::string> words = words_in(part, " ");
-      content = words.size() > 3 ? words[3] : std::string();
-    } else if (!content.empty()) {
-      into[part].insert(std::exchange(content, {}));
+      if (words.size() > 3) contents = {words[2], words[3]};
+    } else if (!contents.empty()) {
+      into[part].insert(contents.begin(), contents.end());
+      contents.clear();
     }
   }
 }
@@ -41,26 +42,38 @@ void read_tree(std::string_view answer, std::map<std::string, std::set<std::stri
 
 }  // namespace
 
-void CommittedContents::ask(const std::vector<std::string>& paths, std::int64_t since_wall_ms) {
+void CommittedContents::ask(const std::vector<std::string>& paths,
+                            std::optional<std::int64_t> since_wall_ms) {
   git::Options options;
   options.limits = {kGitAnswerBytes, kGitPatience};
   options.reads_files = false;
   const auto reader = git::Reader::open(root_, options);
   if (!reader) return;
-  const std::string since = "--since=" + std::to_string((since_wall_ms - kSlackMs) / 1000);
   for (std::size_t i = 0; i < paths.size(); i += kPathsAtOnce) {
     const auto from = paths.begin() + static_cast<std::ptrdiff_t>(i);
     const auto to =
         paths.begin() + static_cast<std::ptrdiff_t>(std::min(i + kPathsAtOnce, paths.size()));
-    std::vector<std::string> log = {"log",          "--branches", "--tags", "--remotes",   "HEAD",
-                                    since,          "--format=",  "--raw",  "--no-abbrev", "-m",
-                                    "--no-renames", "-z",         "--"};
+    std::vector<std::string> log = {"log",  "--branches",   "--tags", "--remotes",
+                                    "HEAD", "--format=",    "--raw",  "--no-abbrev",
+                                    "-m",   "--no-renames", "-z"};
+    if (since_wall_ms) {
+      log.push_back("--since=" + std::to_string((*since_wall_ms - kSlackMs) / 1000));
+    }
+    log.emplace_back("--");
     log.insert(log.end(), from, to);
     if (const auto answer = reader->ask(log)) read_log(*answer, contents_);
     std::vector<std::string> tree = {"ls-tree", "-r", "-z", "HEAD", "--"};
     tree.insert(tree.end(), from, to);
     if (const auto answer = reader->ask(tree)) read_tree(*answer, contents_);
   }
+}
+
+void CommittedContents::take_away(std::vector<snapshot::Loss>& losses) const {
+  std::erase_if(losses, [&](const snapshot::Loss& loss) {
+    const auto known = contents_.find(loss.version.path);
+    return loss.version.kind == snapshot::Kind::kFile && known != contents_.end() &&
+           known->second.contains(loss.version.content);
+  });
 }
 
 void CommittedContents::without(std::vector<snapshot::Loss>& losses) {
@@ -74,11 +87,15 @@ void CommittedContents::without(std::vector<snapshot::Loss>& losses) {
   }
   if (paths.empty()) return;
   ask({paths.begin(), paths.end()}, since_wall_ms);
-  std::erase_if(losses, [&](const snapshot::Loss& loss) {
-    const auto known = contents_.find(loss.version.path);
-    return loss.version.kind == snapshot::Kind::kFile && known != contents_.end() &&
-           known->second.contains(loss.version.content);
-  });
+  take_away(losses);
+  // What nobody is known to have written may come from an old commit, of another branch perhaps.
+  std::set<std::string> old;
+  for (const snapshot::Loss& loss : losses) {
+    if (!loss.writer.known() && paths.contains(loss.version.path)) old.insert(loss.version.path);
+  }
+  if (old.empty()) return;
+  ask({old.begin(), old.end()}, std::nullopt);
+  take_away(losses);
 }
 
 }  // namespace lockkeeper::cli
