@@ -8,6 +8,7 @@
 #include "enforce/hook/clean_files.h"
 #include "enforce/hook/files.h"
 #include "enforce/hook/keeping.h"
+#include "enforce/hook/renames.h"
 #include "enforce/hook/words.h"
 #include "service/messages.h"
 
@@ -51,6 +52,12 @@ void tell_writer(Session& session, Place& place, const core::Trace& trace, bool 
   static_cast<void>(service::Messages(place.site(), session.owner()).send(send));
 }
 
+// Is its file gone, and was something in it that could be found again?
+bool has_gone(const core::Trace& trace, const core::Change& now) {
+  return now.mark == core::FileMark{} && !trace.change.clean && trace.change.mark.size > 0 &&
+         !trace.change.content.empty();
+}
+
 // Traces of files that are not as they were left, and how they are now.
 struct Changed {
   const core::Trace* trace;
@@ -85,6 +92,7 @@ Result<std::string> look_at_disk(Session& session, Place& place, bool ran,
   const std::int64_t begun_ms = begun_wall_ms(session, reply.own);
   if (ran) keep_unfinished(session, place, true);
   std::vector<std::string> told;
+  std::vector<const core::Trace*> gone;  // by this owner's own command
   for (auto& [found, now] : changed_since(place, seen)) {
     const core::Trace& trace = *found;
     const std::string& path = trace.change.path;
@@ -98,6 +106,7 @@ Result<std::string> look_at_disk(Session& session, Place& place, bool ran,
       const bool back = trace.change.clean && !core::writers_in(trace, now.content).empty();
       const bool mine = ran && !contested && !back && (own || reply.busy.empty());
       keep_change(session, place, path, mine);
+      if (mine && own && has_gone(trace, now)) gone.push_back(found);
       (mine ? report.changed : report.found).push_back(std::move(now));
       continue;
     }
@@ -109,6 +118,7 @@ Result<std::string> look_at_disk(Session& session, Place& place, bool ran,
     told.push_back(path);
     (blamed ? report.changed : report.found).push_back(std::move(now));
   }
+  follow_renames(session, place, gone, reply, seen.edited, report);
   if (ran) keep_stashes(session, place, reply);
   if (told.empty()) return std::string();
   return "lockkeeper: " + shown_list(told, kOverwritesTold) + (told.size() == 1 ? " is" : " are") +
