@@ -16,6 +16,7 @@
 #include "layout/leftovers.h"
 #include "layout/make_store.h"
 #include "layout/registry.h"
+#include "snapshot/site/realm_keeper.h"
 #include "wiring/embedded_store.h"
 
 namespace lockkeeper::app {
@@ -42,6 +43,7 @@ class Doctor {
     check_store(*realm, how);
     if (!list_.first()) look_at_leases();
     if (!list_.first()) look_at_layouts();
+    look_at_snapshots(*realm);
     look_for_other_tools(*realm);
     interrupted_ = cli::check_clients(context_, *realm, list_);
     return finish();
@@ -79,6 +81,7 @@ class Doctor {
     auto settings = layout::load_settings(context_.runtime(), realm);
     if (!settings) return bad("settings", settings.error());
     durability_ = settings->durability.value;
+    settings_ = *settings;
     good("settings", settings->files.empty() ? "defaults, no file" : join(settings->files, ", "));
   }
 
@@ -115,6 +118,17 @@ class Doctor {
     error.message += ": locks can be seen, but not taken";
     error.hint = "make it writable for this user, or run as the user it belongs to";
     bad("store", error);
+  }
+
+  // An agent is told once that nothing can be kept, a person nowhere else.
+  void look_at_snapshots(const realm::Realm& realm) {
+    const bool wanted = settings_ && settings_->snapshots_enabled.value && !realm.in_memory;
+    if (!wanted || realm.bare) return;
+    const auto possible = snapshot::Vault::check(snapshot::place_of(realm, *settings_));
+    if (possible) return;
+    Error error = possible.error();
+    error.message = "what agents change cannot be kept for lockkeeper recover: " + error.message;
+    bad("snapshots", error);
   }
 
   // Whatever looks at it finds nothing.
@@ -321,6 +335,7 @@ class Doctor {
   cli::VerbContext& context_;
   cli::Output& out_;
   realm::Durability durability_ = realm::Durability::kFull;
+  std::optional<realm::Settings> settings_;
   cli::CheckList list_;
   int interrupted_ = 0;  // the exit status after a signal
 };

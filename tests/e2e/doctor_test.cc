@@ -60,6 +60,18 @@ class Doctor : public testing::Test {
   std::uint64_t fence_ = 0;
 };
 
+TEST_F(Doctor, TellsThatNothingCanBeKeptForRecovery) {
+  std::filesystem::create_directories(stage_.path("elsewhere"));
+  std::filesystem::create_directory_symlink(stage_.path("elsewhere"),
+                                            stage_.store() + "/snapshots");
+  const Answer doctor = stage_.json("", {"doctor"});
+  EXPECT_NE(doctor.status, 0) << doctor.all();
+  EXPECT_EQ(doctor.json()["healthy"], false);
+  EXPECT_THAT(doctor.out, HasSubstr("what agents change cannot be kept"));
+  std::filesystem::remove(stage_.store() + "/snapshots");
+  EXPECT_EQ(stage_.expect(0, "", {"doctor"}).json()["healthy"], true);
+}
+
 // The case is folded when a name is typed, so an older lease has a name that nobody types any more.
 TEST_F(Doctor, NamesLeasesThatAreOlderThanIgnorecase) {
   stage_.expect(0, "ann", {"acquire", "Src/A.c", "docs/**/*.MD"});

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <random>
 
 #include "support/stage.h"
 
@@ -394,6 +397,114 @@ TEST_F(Recover, ABreakKeepsWhatTheHolderHadWritten) {
   EXPECT_EQ(recover({"show", "src/other.c"}).out, "ann's, by hand\n");
   const Json versions = recover({"list", "src/other.c", "--json"}).json()["versions"];
   EXPECT_EQ(versions[0]["why"], "break");
+  EXPECT_EQ(versions[0]["written_by"]["agent"], "ann") << "she held it when it changed";
+}
+
+TEST_F(Recover, ABreakDoesNotMakeTheHolderTheWriterOfWhatItFound) {
+  std::ofstream(at("src/other.c")) << "before ann came\n";
+  fs::last_write_time(at("src/other.c"), fs::file_time_type::clock::now() - std::chrono::hours(1));
+  stage_.expect(0, "ann", {"acquire", "src/other.c"});
+  stage_.expect(0, "bob", {"break", "src/other.c", "--reason", "hangs"});
+  const Json versions = recover({"list", "src/other.c", "--json"}).json()["versions"];
+  EXPECT_TRUE(versions[0]["written_by"].is_null());
+}
+
+TEST_F(Recover, G2_RestoringOneFileKeepsTheOthersThatWereLost) {
+  let_everything_pass();
+  stage_.file("lockkeeper.toml",
+              "[hook]\npolicy = \"warn\"\n[snapshots]\nsize = \"1MiB\"\nfile = \"200KiB\"\n");
+  std::mt19937 random(7);
+  std::map<std::string, std::string> wrote;
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 6; ++i) {
+      std::string& bytes = wrote["big" + std::to_string(i)];
+      bytes.resize(150U << 10);
+      for (char& c : bytes) c = static_cast<char>(random());
+      edits("A", "big" + std::to_string(i), bytes);
+    }
+  }
+  hook(payload("A", "Stop"));
+  EXPECT_TRUE(shell("B", "rm big*"));
+  all_leave();
+  EXPECT_EQ(recover({"--session", "A", "--json"}).json()["lost"].size(), 6U);
+  for (const auto& [name, bytes] : wrote) {
+    recover({"restore", name});
+    EXPECT_TRUE(text(name) == bytes) << name;
+  }
+}
+
+TEST_F(Recover, G2_APersonsWorkThatAnAgentOverwroteIsListed) {
+  std::ofstream(at("src/a.c")) << "a person, one hour\n";
+  edits("A", "src/a.c", kTracked);
+  edits("A", "src/other.c", "int other = 2;\n");
+  const Json lost = recover({"--json"}).json()["lost"];
+  ASSERT_EQ(lost.size(), 1U) << "git has what was in the other: " << lost.dump(1);
+  EXPECT_EQ(lost[0]["file"], "src/a.c");
+  EXPECT_TRUE(lost[0]["written_by"].is_null());
+  EXPECT_EQ(lost[0]["changed_by"]["session"], "A");
+  all_leave();
+  recover({"restore", "src/a.c"});
+  EXPECT_EQ(text("src/a.c"), "a person, one hour\n");
+}
+
+TEST_F(Recover, WhatAnOldCommitOfAnotherBranchHasIsNotLost) {
+  Launch old = stage_.command({"git", "commit", "-q", "--allow-empty", "-am", "old"});
+  stage_.git("repo", {"checkout", "-q", "-b", "old"});
+  std::ofstream(at("src/a.c")) << "old branch\n";
+  old.folder = at_;
+  for (const char* who : {"GIT_AUTHOR", "GIT_COMMITTER"}) {
+    old.env[std::string(who) + "_NAME"] = "T";
+    old.env[std::string(who) + "_EMAIL"] = "t@t";
+    old.env[std::string(who) + "_DATE"] = "2020-01-01T00:00:00Z";
+  }
+  ASSERT_EQ(stage_.finish(old).status, 0);
+  edits("A", "src/a.c", kTracked);
+  stage_.git("repo", {"checkout", "-q", "-f", "-"});
+  for (const Json& loss : recover({"--json"}).json()["lost"]) {
+    EXPECT_EQ(loss["written_by"]["session"], "A") << loss.dump(1);
+  }
+}
+
+TEST_F(Recover, G1_G2_AFileThatItsWriterRenamedIsStillItsWriters) {
+  edits("A", "src/a.c", kTracked);
+  edits("A", "src/new.c", kNew);
+  std::ofstream(at("copy.c")) << kNew;  // a person's own copy
+  EXPECT_TRUE(shell("A", "mkdir pkg && git mv src/a.c pkg/b.c && mv src/new.c pkg/fresh.c"));
+  hook(payload("A", "Stop"));
+  EXPECT_TRUE(recover({"--json"}).json()["lost"].empty());
+  EXPECT_FALSE(shell("B", "rm -rf pkg"));
+  EXPECT_FALSE(shell("B", "git clean -fd"));
+  EXPECT_FALSE(shell("B", "git add pkg"));
+  EXPECT_TRUE(shell("B", "rm copy.c"));
+  fs::remove_all(at("pkg"));
+  all_leave();
+  for (const auto& [name, wrote] :
+       {std::pair("pkg/b.c", kTracked), std::pair("pkg/fresh.c", kNew)}) {
+    EXPECT_EQ(recover({"show", name}).out, wrote);
+    recover({"restore", name});
+    EXPECT_EQ(text(name), wrote);
+  }
+}
+
+TEST_F(Recover, ALinkThatLeadsElsewhereIsNotReplacedAndToWorks) {
+  edits("A", "src/a.c", kTracked);
+  all_leave();
+  fs::remove(at("src/a.c"));
+  fs::create_symlink("/etc/hostname", at("src/a.c"));
+  EXPECT_THAT(recover({"restore", "src/a.c"}, 65).err, HasSubstr("--to PATH"));
+  recover({"restore", "src/a.c", "--to", "back.c"});
+  EXPECT_EQ(text("back.c"), kTracked);
+}
+
+TEST_F(Recover, ThatNothingWasLostIsSaidInWords) {
+  const Answer fresh = recover({});
+  EXPECT_EQ(fresh.out, "");
+  EXPECT_THAT(fresh.err, AllOf(HasSubstr("nothing was kept here so far"), HasSubstr("doctor")));
+  edits("A", "src/a.c", kTracked);
+  const Answer none = recover({});
+  EXPECT_EQ(none.out, "");
+  EXPECT_THAT(none.err, HasSubstr("nothing was lost or overwritten"));
+  EXPECT_EQ(recover({"--json"}).err, "");
 }
 
 TEST_F(Recover, MistakesAreNamed) {
