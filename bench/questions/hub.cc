@@ -17,22 +17,11 @@ namespace {
 
 constexpr const char* kRestName = "POST /v1/acquire, /v1/release";
 
-// A hub over the folder that the process is in, ready.
-struct HubServer {
-  HubServer(const Setup& setup, const std::string& folder)
-      : port(free_port()),
-        server({.argv = {setup.lockkeeper, "serve", "--listen", "127.0.0.1:" + std::to_string(port),
-                         "--no-auth", "--realm", "app=" + folder},
-                .log = folder + ".hub.log",
-                .user = {},
-                .env = {},
-                .stop_signal = SIGTERM}) {
-    ready = server.wait_until([this] { return static_cast<bool>(connect_loopback(port)); });
-  }
-  const int port;
-  Server server;
-  bool ready = false;
-};
+// A hub over the folder that the process is in.
+OurServer hub_in(const Setup& setup, const std::string& folder) {
+  return {
+      setup, {"serve", "--listen"}, {"--no-auth", "--realm", "app=" + folder}, folder + ".hub.log"};
+}
 
 // One kept connection, as small as can be.
 class RestClient {
@@ -146,7 +135,7 @@ void ask_hub(const Setup& setup, Answer& answer) {
   place.hold_paths(setup.held);
   service::Locks locks(place.site(), {"inside", ""});
   const Inside inside(folder);
-  const HubServer hub(setup, folder);
+  const OurServer hub = hub_in(setup, folder);
   if (!hub.ready) return answer.skipped.push_back("the hub did not begin");
   RestClient rest(hub.port, 0);
   auto redis = make_redis_over_tcp(setup);
@@ -178,7 +167,7 @@ void ask_hub_load(const Setup& setup, Answer& answer) {
   Place(folder, Kept::kProcess).hold_paths(100);
   const Inside inside(folder);
   allow_descriptors(clients);
-  const HubServer hub(setup, folder);
+  const OurServer hub = hub_in(setup, folder);
   if (!hub.ready) return answer.skipped.push_back("the hub did not begin");
   setup.progress->say("measuring " + grouped(clients) + " clients");
   Row row = crowd_row(setup, hub.port, clients);
@@ -200,7 +189,7 @@ void ask_hub_streams(const Setup& setup, Answer& answer) {
   Place(folder, Kept::kProcess).hold_paths(100);
   const Inside inside(folder);
   allow_descriptors(streams);
-  const HubServer hub(setup, folder);
+  const OurServer hub = hub_in(setup, folder);
   if (!hub.ready) return answer.skipped.push_back("the hub did not begin");
   setup.progress->say("measuring " + grouped(streams) + " streams");
   std::vector<std::unique_ptr<RestClient>> open;

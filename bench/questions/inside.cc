@@ -1,5 +1,7 @@
 #include "bench/questions/inside.h"
 
+#include <signal.h>
+
 #include <cstdlib>
 
 #include "base/assert.h"
@@ -30,6 +32,28 @@ bool has_program(const Setup& setup, Answer& answer) {
 
 void run_well(const Words& argv) {
   LOCKKEEPER_ASSERT(run_quietly(argv) == 0);
+}
+
+namespace {
+
+Words server_words(const Setup& setup, Words words, int port, const Words& after) {
+  words.insert(words.begin(), setup.lockkeeper);
+  words.push_back("127.0.0.1:" + std::to_string(port));
+  words.insert(words.end(), after.begin(), after.end());
+  return words;
+}
+
+}  // namespace
+
+OurServer::OurServer(const Setup& setup, const Words& before, const Words& after,
+                     const std::string& log)
+    : port(free_port()),
+      server({.argv = server_words(setup, before, port, after),
+              .log = log,
+              .user = {},
+              .env = {},
+              .stop_signal = SIGTERM}) {
+  ready = server.wait_until([this] { return static_cast<bool>(connect_loopback(port)); });
 }
 
 }  // namespace lockkeeper::bench

@@ -27,4 +27,13 @@ bool has_program(const Setup& setup, struct Answer& answer);
 // Must end well.
 void run_well(const Words& argv);
 
+// A server of ours on a free port of this machine.
+struct OurServer {
+  // `words`: of the program, before the address and after it.
+  OurServer(const Setup& setup, const Words& before, const Words& after, const std::string& log);
+  const int port;
+  Server server;
+  bool ready = false;
+};
+
 }  // namespace lockkeeper::bench

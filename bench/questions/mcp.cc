@@ -39,22 +39,10 @@ McpCall echo_call(int lane, int turn) {
   return {"echo", R"({"message":")" + path_at(lane, turn) + R"("})"};
 }
 
-// A server of ours over HTTP in the folder, that is ready.
-struct McpServer {
-  McpServer(const Setup& setup, const std::string& folder)
-      : port(free_port()),
-        server({.argv = {setup.lockkeeper, "mcp", "--http", "127.0.0.1:" + std::to_string(port),
-                         "--no-auth"},
-                .log = folder + ".http.log",
-                .user = {},
-                .env = {},
-                .stop_signal = SIGTERM}) {
-    ready = server.wait_until([this] { return static_cast<bool>(connect_loopback(port)); });
-  }
-  const int port;
-  Server server;
-  bool ready = false;
-};
+// An MCP server over HTTP in the folder.
+OurServer mcp_in(const Setup& setup, const std::string& folder) {
+  return {setup, {"mcp", "--http"}, {"--no-auth"}, folder + ".http.log"};
+}
 
 struct McpSide {
   std::string name;
@@ -132,7 +120,7 @@ void load_stdio(const Setup& setup, const Official& official, Answer& answer) {
 
 void load_http(const Setup& setup, const std::string& folder, const Official& official,
                Answer& answer) {
-  const McpServer ours(setup, folder);
+  const OurServer ours = mcp_in(setup, folder);
   if (!ours.ready) return answer.skipped.push_back("HTTP: the server did not begin");
   std::vector<McpSide> sides;
   sides.push_back(lock_side(kHttpName, connect_http(ours.port, "", kLanes)));
@@ -165,7 +153,7 @@ void ask_mcp(const Setup& setup, Answer& answer) {
   service::Locks locks(place.site(), {"inside", ""});
   const Inside inside(folder);
   const auto stdio = connect_stdio({setup.lockkeeper, "mcp"}, 1);
-  const McpServer ours(setup, folder);
+  const OurServer ours = mcp_in(setup, folder);
   if (!ours.ready) return answer.skipped.push_back("HTTP: the server did not begin");
   const auto http = connect_http(ours.port, "", 1);
   setup.progress->say("measuring");
@@ -212,7 +200,7 @@ void ask_mcp_idle(const Setup& setup, Answer& answer) {
   const std::string folder = setup.fresh("mcp-idle");
   Place(folder, Kept::kProcess).hold_paths(100);
   const Inside inside(folder);
-  const McpServer ours(setup, folder);
+  const OurServer ours = mcp_in(setup, folder);
   if (!ours.ready) return answer.skipped.push_back("HTTP: the server did not begin");
   setup.progress->say("measuring");
   // Each has asked something once, and then says nothing.
