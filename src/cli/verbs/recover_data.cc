@@ -10,6 +10,7 @@
 #include "git/ref_log.h"
 #include "key/path.h"
 #include "realm/resolve.h"
+#include "service/report.h"
 #include "snapshot/site/realm_keeper.h"
 #include "snapshot/tree.h"
 
@@ -185,7 +186,15 @@ Error no_version(const KeptFile& file, const Recovery& recovery) {
 // REQUIRES: some version of it
 std::string Recovery::none_lost_words(const KeptFile& file) const {
   const std::string name = shown(file.second);
-  if (!complete_since_ms_) return "nothing of " + name + " was lost";
+  const Version& last = versions_of(file).back();
+  if (!complete_since_ms_) {
+    const bool removed = last.kind == Kind::kGone && last.writer.known();
+    if (!removed) return "nothing of " + name + " was lost";
+    // Under another name it may be lost all the same.
+    return name + " was removed or renamed by " +
+           service::owner_text({last.writer.agent, last.writer.session}) +
+           ", and nothing else of it was lost";
+  }
   const std::string before =
       " from before " + format_time(*complete_since_ms_) + " are no longer kept";
   // Something must have been there before it went.

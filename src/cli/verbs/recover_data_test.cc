@@ -125,6 +125,21 @@ TEST_F(RecoverData, G2_WhatWasRemovedIsNotSaidToBeNotLost) {
   EXPECT_THAT(never.error().message, HasSubstr("no longer kept"));
 }
 
+TEST_F(RecoverData, WhatItsWriterRemovedMayBeElsewhere) {
+  keep("work", kNow, kAnn);
+  auto vault = snapshot::Vault::open(snapshot::place_of(realm, loaded()), {});
+  Version gone;
+  gone.worktree = realm.root;
+  gone.path = "a.c";
+  gone.kind = snapshot::Kind::kGone;
+  gone.why = snapshot::Why::kAfter;
+  gone.writer = kAnn;
+  ASSERT_TRUE(vault->add(gone, std::nullopt, kNow + 1));
+  const auto chosen = recovery().choose(file(), "", true);
+  ASSERT_FALSE(chosen);
+  EXPECT_THAT(chosen.error().message, HasSubstr("a.c was removed or renamed by claude-code"));
+}
+
 TEST_F(RecoverData, ALossIsReadableInEightyColumns) {
   keep("work", kNow, kAnn);
   keep("other", kNow + 1,
