@@ -8,14 +8,14 @@
 
 #include "base/bytes.h"
 #include "base/fd.h"
+#include "base/file_time.h"
 #include "base/parse.h"
 
 namespace lockkeeper::git {
 namespace {
 
 constexpr std::size_t kLogWordsBytesMax = 500;
-constexpr std::int64_t kFileTimeMs = 10;  // by which a file's time may lag behind the clock
-constexpr off_t kBytesRead = 256 << 10;   // about two thousand entries
+constexpr off_t kBytesRead = 256 << 10;  // about two thousand entries
 
 // A hash of either kind that git has.
 bool is_commit(std::string_view text) {
@@ -59,7 +59,7 @@ bool is_older(const std::string& objects, const std::string& commit, std::int64_
   if (::stat(file.c_str(), &info) != 0) return false;
   const std::int64_t made_ms =
       std::int64_t{info.st_mtim.tv_sec} * 1000 + info.st_mtim.tv_nsec / 1'000'000;
-  return made_ms + kFileTimeMs < than_ms;
+  return made_ms + kFileTimeLagMs < than_ms;
 }
 
 std::string stash_log(const std::string& common_dir) {

@@ -10,6 +10,7 @@
 #include <map>
 #include <random>
 
+#include "base/clock.h"
 #include "support/stage.h"
 
 namespace lockkeeper::stage {
@@ -392,6 +393,12 @@ TEST_F(Recover, SecretsAndIgnoredFilesAreNamedButNotKept) {
 TEST_F(Recover, ABreakKeepsWhatTheHolderHadWritten) {
   stage_.expect(0, "ann", {"acquire", "src/other.c"});
   std::ofstream(at("src/other.c")) << "ann's, by hand\n";
+  const Json acquired =
+      stage_.expect(0, "ann", {"list", "--json"}).json()["leases"][0]["acquired_at"];
+  const auto moment = std::chrono::milliseconds(*parse_time(acquired.get<std::string>()) - 5);
+  fs::last_write_time(
+      at("src/other.c"),
+      std::chrono::file_clock::from_sys(std::chrono::sys_time<std::chrono::milliseconds>(moment)));
   stage_.expect(0, "bob", {"break", "src/other.c", "--reason", "hangs"});
   std::ofstream(at("src/other.c")) << "bob's\n";
   EXPECT_EQ(recover({"show", "src/other.c"}).out, "ann's, by hand\n");

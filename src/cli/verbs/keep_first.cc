@@ -1,5 +1,6 @@
 #include "cli/verbs/keep_first.h"
 
+#include "base/file_time.h"
 #include "enforce/hook/files.h"
 #include "key/path.h"
 #include "snapshot/site/realm_keeper.h"
@@ -40,7 +41,7 @@ Result<void> keep_held(snapshot::Keeper& keeper, const std::vector<HeldFile>& fi
   how.if_changed = true;
   for (const HeldFile& file : files) {
     const std::int64_t modified_ms = keeper.tree().look(file.path).mark.modified_ns / 1'000'000;
-    const bool changed = modified_ms >= file.since_wall_ms;
+    const bool changed = modified_ms + kFileTimeLagMs >= file.since_wall_ms;
     how.writer = changed ? snapshot::Who{file.holder.agent, file.holder.session} : snapshot::Who{};
     const auto seen = keeper.keep(file.path, how, now_wall_ms);
     if (!seen && first) first = fail(seen.error());
