@@ -26,6 +26,8 @@ struct ChangedPath {
   char unstaged = '.';  // the index against the worktree, the same way
   bool untracked() const { return staged == '?'; }
   bool unmerged() const { return staged == 'U' || unstaged == 'U'; }
+  // All that changed is in the index, or the index alone tells.
+  bool staged_alone() const { return unmerged() || (staged != '.' && unstaged == '.'); }
   friend bool operator==(const ChangedPath&, const ChangedPath&) = default;
 };
 

@@ -13,6 +13,7 @@
 #include "enforce/hook/keeping.h"
 #include "enforce/hook/others.h"
 #include "enforce/hook/words.h"
+#include "git/state.h"
 #include "realm/disk_path.h"
 #include "realm/hook_settings.h"
 #include "service/messages.h"
@@ -303,8 +304,10 @@ Answer Judge::verdict(bool unknown, const std::string& unclear) {
     const std::string& top = one.others->place().worktree();
     const std::string& here = session_.folder();
     const bool at_top = here == top || here == top + "/";
-    lines.add(danger_words(*one.danger, one.affected, {one.own, at_top ? std::string() : top},
-                           session_.owner()));
+    const auto own_git = git::own_git_folder(top);
+    const bool midway = own_git && git::current_operation(*own_git) != git::Operation::kNone;
+    lines.add(danger_words(*one.danger, one.affected,
+                           {one.own, at_top ? std::string() : top, midway}, session_.owner()));
   }
   if (refuses) return {Verdict::kRefuse, lines.text() + "\n" + std::string(kCommandNotRun)};
   if (asks) return {Verdict::kAsk, lines.text()};

@@ -78,6 +78,39 @@ TEST_F(Commands, TheSecondOfTwoTakesTheNextStash) {
   EXPECT_EQ(refused("git stash pop"), "") << "its own is the newest";
 }
 
+TEST_F(Commands, WithoutTheHistoryNobodysOwnFilesHelp) {
+  leave_work();
+  wrote("s2", "mine.c", "changed by s2");
+  EXPECT_THAT(refused("rm -rf .git"), HasSubstr("lockkeeper message send claude-code@s1"));
+  EXPECT_THAT(refused("rm -rf ."), HasSubstr("rm -- mine.c"));
+}
+
+// Tried with git 2.39.5: these reset what is staged, and leave alone, or stop at, what is not.
+TEST_F(Commands, WhatIsNotStagedOutlivesTheEndOfAMerge) {
+  leave_work();
+  for (const char* command : {"git reset --merge", "git merge --abort", "git cherry-pick --abort",
+                              "git revert --skip", "git am --skip"}) {
+    EXPECT_EQ(refused(command), "") << command;
+    git("add a.c");
+    EXPECT_THAT(refused(command), AllOf(HasSubstr("(session s1): a.c"), Not(HasSubstr("s.c"))))
+        << command;
+    git("restore --staged a.c");
+  }
+}
+
+TEST_F(Commands, InAMergeEverythingStagedIsCommitted) {
+  git("checkout -q main2");
+  write("b.c", "b");
+  git("add b.c");
+  git("commit -m b");
+  git("checkout -q main");
+  git("merge --no-commit --no-ff main2");
+  wrote("s1", "a.c", "changed by s1");
+  wrote("s2", "mine.c", "changed by s2");
+  EXPECT_THAT(refused("git commit -am merged"), HasSubstr("git add -- mine.c; then git commit"));
+  EXPECT_THAT(refused("git add -A && git commit"), HasSubstr("git add -- mine.c"));
+}
+
 TEST_F(Commands, EachAccidentIsRefusedAndNamesWhoseAndWhatToRunInstead) {
   leave_work();
   wrote("s2", "mine.c", "changed by s2");
@@ -89,7 +122,8 @@ TEST_F(Commands, EachAccidentIsRefusedAndNamesWhoseAndWhatToRunInstead) {
       {"git stash push -- a.c", "git stash push --"},
       {"git reset --hard", "git restore --staged --worktree -- mine.c"},
       {"git reset --hard HEAD~1", "git restore --staged --worktree -- mine.c"},
-      {"git reset --merge", "git restore --staged"},
+      {"git rebase --abort", "lockkeeper message send claude-code@s1 --type question"},
+      {"git rebase --skip", "lockkeeper message send"},
       {"git checkout -- .", "git restore -- mine.c"},
       {"git checkout .", "git restore --"},
       {"git checkout a.c", "git restore --"},

@@ -94,6 +94,19 @@ std::string stash_words(const Danger& danger, const OwnFiles& own) {
   return "Your own newest one: git stash " + verb + own.paths.front();
 }
 
+std::string ask_first(const Danger& danger, const std::vector<Affected>& affected) {
+  return "Ask the other agent first: lockkeeper message send " +
+         shell_quote(receiver_text(affected.front().owner)) + " --type question " +
+         shell_quote("may I run this: " + danger.typed);
+}
+
+// Only git's own files go, and with them what everybody has: nobody's own files would help.
+bool removes_history(const Danger& danger) {
+  return !danger.paths.empty() && std::ranges::all_of(danger.paths, [](const shell::Path& path) {
+    return ("/" + path.text + "/").contains("/.git/");
+  });
+}
+
 // Without a word that may be an option to somebody else.
 std::string instead(const Danger& danger, const std::vector<Affected>& affected,
                     const OwnFiles& own) {
@@ -103,6 +116,7 @@ std::string instead(const Danger& danger, const std::vector<Affected>& affected,
              git_words(danger.untracked ? "stash push -u" : "stash push", own);
     case Kind::kDiscard:
       if (danger.switches) return std::string(kOtherBranch);
+      if (danger.gives_up) return ask_first(danger, affected);
       return "To discard only your own changes: " +
              git_words(danger.from_head ? "restore --staged --worktree" : "restore", own);
     case Kind::kClean:
@@ -110,8 +124,13 @@ std::string instead(const Danger& danger, const std::vector<Affected>& affected,
     case Kind::kStage:
       return "To add only your own files: " + git_words("add", own);
     case Kind::kCommitAll:
+      if (own.midway) {
+        return "To commit only your own files with it: " + git_words("add", own) +
+               "; then git commit";
+      }
       return "To commit only your own files: " + git_words("commit -m MESSAGE", own);
     case Kind::kRemove:
+      if (removes_history(danger)) return ask_first(danger, affected);
       if (!danger.ignored) return "Delete only your own files: " + git_words("rm -f", own);
       return "Delete only your own files: rm -- " +
              own_words(own.paths, own.top.empty() ? "" : own.top + "/");
@@ -129,9 +148,7 @@ std::string instead(const Danger& danger, const std::vector<Affected>& affected,
     case Kind::kRemoveWorktree:
     case Kind::kDeleteBranch:
     case Kind::kPushOver:
-      return "Ask the other agent first: lockkeeper message send " +
-             shell_quote(receiver_text(affected.front().owner)) + " --type question " +
-             shell_quote("may I run this: " + danger.typed);
+      return ask_first(danger, affected);
   }
   return {};
 }

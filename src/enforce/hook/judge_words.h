@@ -24,6 +24,7 @@ inline constexpr std::string_view kStashTaken =
 struct OwnFiles {
   std::vector<std::string> paths;  // from the worktree's top; or stashes
   std::string top;                 // empty: the asker is there
+  bool midway = false;             // in a merge, rebase, …: git commits all that is staged
 };
 // Whose work, which files, and the command that leaves it alone.
 std::string danger_words(const shell::Danger& danger, const std::vector<Affected>& affected,

@@ -156,6 +156,7 @@ bool Others::is_touched(const Danger& danger, const std::string& path, bool clai
   const auto found = changed_.find(path);
   if (found != changed_.end()) {
     if (danger.kind == Kind::kMoveHead) return true;
+    if (danger.only_staged) return found->second.staged_alone();
     return found->second.untracked() ? danger.untracked : danger.tracked;
   }
   if (claimed && changes_files(danger.kind)) return true;

@@ -89,6 +89,8 @@ struct Danger {
   bool creates = false;          // kMoveHead: with a name, to a new branch at that one
   bool switches = false;         // kDiscard: and goes to another branch
   bool from_head = false;        // kDiscard: also what is staged
+  bool only_staged = false;      // kDiscard: git itself keeps changes that are not staged
+  bool gives_up = false;         // kDiscard: ends a merge, rebase, … that has stopped
   bool repositories = false;     // kClean: also those that lie in the worktree
   // A path or name of it is known to the shell alone. That of kRemove may well be outside the
   // repository.

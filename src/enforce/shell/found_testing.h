@@ -74,6 +74,8 @@ inline std::string summary(const Danger& danger) {
   if (danger.if_configured) text += " if";
   if (danger.creates) text += " creates";
   if (danger.switches) text += " switches";
+  if (danger.only_staged) text += " staged";
+  if (danger.gives_up) text += " ends";
   if (danger.paths_unknown) text += " unknown";
   return text;
 }

@@ -16,15 +16,15 @@ using Scope = Danger::Scope;
 
 // Subcommands that are known to do none of what is looked for. Others may be aliases.
 constexpr std::string_view kHarmless =
-    " am annotate apply archive blame bundle cat-file check-attr check-ignore "
-    "check-ref-format cherry cherry-pick clone column commit-graph commit-tree config "
+    " annotate apply archive blame bundle cat-file check-attr check-ignore "
+    "check-ref-format cherry clone column commit-graph commit-tree config "
     "count-objects credential describe diff diff-files diff-index diff-tree difftool "
     "fast-export fast-import fetch fetch-pack filter-branch fmt-merge-msg for-each-ref "
     "for-each-repo format-patch fsck gc grep gui hash-object help hook index-pack init "
     "instaweb interpret-trailers lfs log ls-files ls-remote ls-tree mailinfo maintenance "
     "merge-base merge-file merge-index merge-tree mergetool mktag mktree multi-pack-index mv "
     "name-rev notes pack-objects pack-refs patch-id prune range-diff read-tree reflog "
-    "refs remote repack replace replay request-pull rerere rev-list rev-parse revert "
+    "refs remote repack replace replay request-pull rerere rev-list rev-parse "
     "send-email shortlog show show-branch show-index show-ref sparse-checkout status "
     "stripspace submodule subtree symbolic-ref tag unpack-objects update-index update-ref "
     "update-server-info var verify-commit verify-pack verify-tag version whatchanged "
@@ -68,7 +68,9 @@ class GitJudging {
   void create_branch(std::span<const Word> start);
   void add(std::span<const Word> words);
   void commit(std::span<const Word> words);
+  void give_up(bool only_staged);
   void bring_in(std::span<const Word> words, bool rebases);
+  void pick(std::span<const Word> words);
   void worktree(std::span<const Word> words);
   void branch(std::span<const Word> words);
   void bisect(std::span<const Word> words);
@@ -238,6 +240,7 @@ void GitJudging::reset(std::span<const Word> words) {
   if (discards) {
     Danger one = danger(Kind::kDiscard);
     one.from_head = true;
+    one.only_staged = !git.has("--hard");
     found(std::move(one));
   }
   const bool moves = !named.empty() && named.front().known && named.front().text != "HEAD";
@@ -372,18 +375,33 @@ void GitJudging::commit(std::span<const Word> words) {
   found_paths(danger(Kind::kCommitAll), git.all(), git.has("--pathspec-from-file"));
 }
 
+// The files become those of a commit again; only a rebase does so whatever has changed since.
+void GitJudging::give_up(bool only_staged) {
+  Danger one = danger(Kind::kDiscard);
+  one.from_head = one.gives_up = true;
+  one.only_staged = only_staged;
+  found(std::move(one));
+}
+
 void GitJudging::bring_in(std::span<const Word> words, bool rebases) {
   const GitWords git = read(words, rebases ? "sXxC" : "sXmF",
                             {"--onto", "--strategy", "--strategy-option", "--exec", "--message",
                              "--file", "--into-name", "--depth"});
+  if (git.has("--abort") || git.has("--skip")) return give_up(!rebases);
   for (const std::string_view midway :
-       {"--abort", "--continue", "--skip", "--quit", "--edit-todo", "--show-current-patch"}) {
+       {"--continue", "--quit", "--edit-todo", "--show-current-patch"}) {
     if (git.has(midway)) return;
   }
   if (git.has("--no-autostash") || git.has("--dry-run")) return;
   Danger one = danger(Kind::kAutostash);
   one.if_configured = !git.has("--autostash") && !autostash_;
   found(std::move(one));
+}
+
+// cherry-pick, revert, am.
+void GitJudging::pick(std::span<const Word> words) {
+  const GitWords git = read(words, "msXC", {"--mainline", "--strategy", "--strategy-option"});
+  if (git.has("--abort") || git.has("--skip")) give_up(true);
 }
 
 void GitJudging::worktree(std::span<const Word> words) {
@@ -551,6 +569,7 @@ void GitJudging::judge(std::span<const Word> words) {
   if (verb == "pull" || verb == "merge" || verb == "rebase") {
     return bring_in(rest, verb == "rebase");
   }
+  if (verb == "cherry-pick" || verb == "revert" || verb == "am") return pick(rest);
   if (verb == "worktree") return worktree(rest);
   if (verb == "branch") return branch(rest);
   if (verb == "bisect") return bisect(rest);
