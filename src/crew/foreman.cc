@@ -254,7 +254,10 @@ class Foreman::Impl {
       for (std::size_t i = 0; i < workers_.size(); ++i) {
         if (workers_[i].idle() || workers_[i].supervisor() != pid) continue;
         while (const auto message = workers_[i].hear()) heard(i, *message);
-        if (WIFSIGNALED(status)) end_strays(pid);
+        if (WIFSIGNALED(status)) {
+          if (trees_) trees_->let_git_end(i, *agents_);
+          end_strays(pid);
+        }
         supervisor_gone(i);
         break;
       }

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "crew/job_orders.h"
+#include "crew/trees/agent_tree.h"
 #include "crew/trees/worktree_ops.h"
 #include "realm/disk_path.h"
 #include "service/report.h"
@@ -234,6 +235,12 @@ void TreeKeeper::unlock() {
   command.lease_ids = {lease_->text()};
   if (const auto done = locks_.release(command); !done) ledger_.problem(done.error().message);
   lease_.reset();
+}
+
+void TreeKeeper::let_git_end(std::size_t agent, const Folder& agents) const {
+  constexpr std::int64_t kPatienceMs = 5'000;
+  const auto marks = agents.existing(file_name_for(ledger_.record().agents[agent].id));
+  if (marks && *marks) static_cast<void>((*marks)->lock(kGitLockName, kPatienceMs));
 }
 
 void TreeKeeper::remove(std::size_t agent, const Folder& agents, const git::GoOn& go_on) {

@@ -34,6 +34,10 @@ class TreeKeeper {
   // After an attempt was judged: takes over what became of the worktree. Returns a note for people.
   static std::string note(AgentRecord& agent);
 
+  // After a supervisor was killed: waits until the git that it had started has ended, but not for
+  // long. A git that is asked to end while it makes a lock file leaves that file behind.
+  void let_git_end(std::size_t agent, const Folder& agents) const;
+
   // Merges what is done, and removes worktrees of which nothing can be lost. Troubles are in the
   // record. `go_on` is called several times a second; false: no more is begun.
   void finish(const Folder& agents, const Roster& roster, const git::GoOn& go_on);

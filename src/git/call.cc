@@ -20,6 +20,7 @@ using SteadyClock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 
 constexpr Milliseconds kLookAround{100};
+constexpr Milliseconds kMoment{300};
 constexpr Milliseconds kGrace{5'000};
 constexpr int kEndPollMs = 10;
 
@@ -76,11 +77,17 @@ class Reading {
   std::vector<char> buffer_ = std::vector<char>(64U << 10);
 };
 
-// Git removes its lock files when it is asked to end.
-void end_group(pid_t pid) {
-  ::kill(-pid, SIGTERM);
-  const auto deadline = SteadyClock::now() + kGrace;
+void wait_for_end(pid_t pid, Milliseconds at_most) {
+  const auto deadline = SteadyClock::now() + at_most;
   while (!has_ended(pid) && SteadyClock::now() < deadline) ::poll(nullptr, 0, kEndPollMs);
+}
+
+// Git removes its lock files when it is asked to end, but not one that it is just making. So it
+// first gets a moment to end by itself.
+void end_group(pid_t pid) {
+  wait_for_end(pid, kMoment);
+  ::kill(-pid, SIGTERM);
+  wait_for_end(pid, kGrace);
   ::kill(-pid, SIGKILL);
 }
 

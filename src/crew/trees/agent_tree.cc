@@ -149,8 +149,9 @@ Result<std::string> AgentTree::find_again(const Mark& mark) {
       return make();
     }
     // Somebody removed it. What was committed is on its branch.
-    LK_CHECK(clear_worktree(checkout, orders_.folder));
-    LK_CHECK(checkout.run({"worktree", "add", "-q", orders_.folder, orders_.branch}));
+    const auto forget = [&] { return clear_worktree(checkout, orders_.folder); };
+    LK_CHECK(forget());
+    LK_CHECK(add_worktree(checkout, {orders_.folder, orders_.branch}, forget));
     Mark again = mark;
     LK_ASSIGN(again.provided, provide(orders_.checkout, orders_.folder, orders_.patterns, go_on_));
     LK_CHECK(write_mark(again));
@@ -180,8 +181,9 @@ Result<bool> AgentTree::is_behind(const Mark& mark) const {
 Result<std::string> AgentTree::make() {
   LK_CHECK(make_folders(realm::parent_path(orders_.folder)));
   LK_ASSIGN(const git::Writer checkout, writer(orders_.checkout));
-  LK_CHECK(checkout.run(
-      {"worktree", "add", "-q", "--no-track", "-b", orders_.branch, orders_.folder, orders_.base}));
+  LK_CHECK(add_worktree(checkout,
+                        {"--no-track", "-b", orders_.branch, orders_.folder, orders_.base},
+                        [&] { return clear(); }));
   for (const std::string& commit : orders_.with) LK_CHECK(build_on(commit));
   Mark mark;
   mark.ready = true;

@@ -1,5 +1,8 @@
 #include "crew/trees/agent_tree.h"
 
+#include <chrono>
+#include <thread>
+
 #include "crew/trees/trees_testing.h"
 
 namespace lockkeeper::crew {
@@ -59,6 +62,24 @@ TEST_F(AgentTrees, LockFilesOfAKilledGitAreNotInTheWay) {
   const auto commit = tree.commit({});
   EXPECT_TRUE(commit && commit->made) << (commit ? "nothing to commit" : commit.error().message);
   EXPECT_TRUE(is_there("r/.git/index.lock")) << "somebody else's";
+}
+
+// Seen when two agents began at once: git reads the others' folders while they are being made.
+TEST_F(AgentTrees, AnotherWorktreeThatIsJustBeingMadeIsWaitedFor) {
+  repo.write("r/.git/worktrees/b/gitdir", repo.at("trees/b/.git") + "\n");
+  repo.write("r/.git/worktrees/b/HEAD", base + "\n");
+  repo.write("r/.git/worktrees/b/commondir", "");
+  const auto writer = git::Writer::open(repo.at("r"));
+  const auto refused = writer->try_to_run({"worktree", "add", repo.at("trees/c")});
+  ASSERT_THAT(refused->text, HasSubstr("commondir")) << "git itself can do it now";
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    repo.write("r/.git/worktrees/b/commondir", "../..\n");
+  });
+  const Folder folder = marks("a");
+  const auto start = AgentTree(orders("a"), folder, {}).ensure();
+  other.join();
+  EXPECT_TRUE(start) << start.error().message;
 }
 
 TEST_F(AgentTrees, AWorktreeThatNamesAnotherGitFolderLosesNothingThere) {

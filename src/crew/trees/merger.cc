@@ -45,14 +45,15 @@ class Merging {
 
   Result<std::vector<MergeOutcome>> run(const MayChange& may_change) {
     LK_ASSIGN(const git::Writer checkout, steady_writer());
-    LK_CHECK(clear_worktree(checkout, orders_.folder));  // what one that was killed has left
+    const auto clear = [&] { return clear_worktree(checkout, orders_.folder); };
+    LK_CHECK(clear());  // what one that was killed has left
     LK_ASSIGN(tip_, head_of(orders_.checkout));
     LK_ASSIGN(const bool open, look_for_merged());
     if (!open) return std::move(outcomes_);
     LK_ASSIGN(const std::optional<std::string> why, not_ready());
     if (why) return all_not_tried(*why);
     LK_CHECK(make_folders(realm::parent_path(orders_.folder)));
-    LK_CHECK(checkout.run({"worktree", "add", "-q", "--detach", orders_.folder, tip_}));
+    LK_CHECK(add_worktree(checkout, {"--detach", orders_.folder, tip_}, clear));
     auto merged = merge_here();
     std::optional<std::string> refused;
     if (merged && *merged != tip_) {
@@ -60,7 +61,7 @@ class Merging {
       if (!moved) merged = fail(std::move(moved.error()));
       if (moved) refused = std::move(*moved);
     }
-    LK_CHECK(clear_worktree(checkout, orders_.folder));
+    LK_CHECK(clear());
     if (!merged) return fail(std::move(merged.error()));
     if (refused) return all_not_tried(*refused);
     return std::move(outcomes_);

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "base/folder.h"
 #include "base/text.h"
@@ -50,6 +52,21 @@ Result<void> clear_worktree(const git::Writer& checkout, const std::string& fold
   // Where git does not know it, there is nothing to forget.
   LK_CHECK(checkout.try_to_run({"worktree", "remove", "--force", "--force", folder}));
   return {};
+}
+
+Result<void> add_worktree(const git::Writer& checkout, const std::vector<std::string>& words,
+                          const std::function<Result<void>()>& clear) {
+  constexpr int kTries = 6;
+  constexpr std::chrono::milliseconds kPause{40};
+  std::vector<std::string> command{"worktree", "add", "-q"};
+  command.insert(command.end(), words.begin(), words.end());
+  for (int tried = 1;; ++tried) {
+    const auto added = checkout.run(command);
+    if (added) return {};
+    if (tried == kTries) return fail(added.error());
+    if (!clear()) return fail(added.error());
+    std::this_thread::sleep_for(tried * kPause);
+  }
 }
 
 Result<void> clear_git_locks(const std::string& checkout, const std::string& folder,

@@ -1,6 +1,7 @@
 // What agents' worktrees and the one for merges have in common.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,11 @@ namespace lockkeeper::crew {
 // Removes a worktree of ours in which nobody has worked, also half-made or half-removed, and
 // whatever is at its folder. `checkout`: another worktree of the repository.
 Result<void> clear_worktree(const git::Writer& checkout, const std::string& folder);
+
+// `git worktree add` with these words. It fails where it meets another worktree that somebody is
+// just making; then it is tried again. `clear` removes what one that failed has left.
+Result<void> add_worktree(const git::Writer& checkout, const std::vector<std::string>& words,
+                          const std::function<Result<void>()>& clear);
 
 // Removes the lock files that git leaves in a worktree and at its branch when it is killed; as long
 // as they are there, git refuses to work. REQUIRES: no git works there any more.
