@@ -64,8 +64,7 @@ constexpr std::string_view kPassedOn = " \"$0\" \"$@\"\n";
 Result<std::string> data_folder_of(const realm::Environment& env) {
   const auto data = realm::xdg_folder(env, "XDG_DATA_HOME", ".local/share");
   if (data) return realm::join_path(*data, "lockkeeper");
-  return fail(Code::kFailed,
-              "its git hooks have no place: neither XDG_DATA_HOME nor HOME is set",
+  return fail(Code::kFailed, "its git hooks have no place: neither XDG_DATA_HOME nor HOME is set",
               "set HOME");
 }
 

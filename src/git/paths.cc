@@ -7,6 +7,7 @@
 
 #include "base/parse.h"
 #include "base/text.h"
+#include "git/lfs.h"
 #include "realm/disk_path.h"
 
 namespace lockkeeper::git {
@@ -55,7 +56,18 @@ std::vector<std::string> status_question() {
           "--no-renames", "--ignore-submodules=dirty"};
 }
 
-Result<void> take_status(std::string_view answer, std::vector<ChangedPath>& into) {
+// "1 XY SUB MODE MODE MODE ID ID PATH": of HEAD, the index and the worktree.
+bool is_unchanged_in_lfs(const Reader& reader, std::string_view line, std::string_view path) {
+  constexpr std::size_t kIndexMode = 4;
+  constexpr std::size_t kFields = 8;
+  if (!reader.has_lfs()) return false;
+  const std::vector<std::string> fields = words_in(line.substr(0, line.size() - path.size()), " ");
+  return fields.size() == kFields && fields[kIndexMode] == fields[kIndexMode + 1] &&
+         is_kept_by_lfs(realm::join_path(reader.root(), std::string(path)), fields.back());
+}
+
+Result<void> take_status(const Reader& reader, std::string_view answer,
+                         std::vector<ChangedPath>& into) {
   for (const std::string& line : split_at_nul(answer)) {
     if (line.starts_with("? ") && line.size() > 2) {
       into.push_back({line.substr(2), '?', '?'});
@@ -65,7 +77,10 @@ Result<void> take_status(std::string_view answer, std::vector<ChangedPath>& into
     if ((!ordinary && !line.starts_with("u ")) || line.size() < 5) return not_understood(line);
     const std::string_view path = after_blanks(line, ordinary ? 8 : 10);
     if (path.empty()) return not_understood(line);
-    into.push_back({std::string(path), line[2], line[3]});
+    ChangedPath changed{std::string(path), line[2], line[3]};
+    const bool content = ordinary && changed.unstaged == 'M';
+    if (content && is_unchanged_in_lfs(reader, line, path)) changed.unstaged = '.';
+    if (changed.staged != '.' || changed.unstaged != '.') into.push_back(std::move(changed));
   }
   return {};
 }
@@ -112,8 +127,9 @@ Result<std::vector<ChangedPath>> changed_paths(const Reader& reader,
   std::vector<ChangedPath> found;
   std::vector<std::string> question = status_question();
   question.emplace_back("--");
-  LK_CHECK(ask_in_batches(reader, question, paths,
-                          [&](const std::string& answer) { return take_status(answer, found); }));
+  LK_CHECK(ask_in_batches(reader, question, paths, [&](const std::string& answer) {
+    return take_status(reader, answer, found);
+  }));
   sort_by_path(found);
   return found;
 }
@@ -121,7 +137,7 @@ Result<std::vector<ChangedPath>> changed_paths(const Reader& reader,
 Result<std::vector<ChangedPath>> all_changed_paths(const Reader& reader) {
   std::vector<ChangedPath> found;
   LK_ASSIGN(const std::string answer, reader.ask(status_question()));
-  LK_CHECK(take_status(answer, found));
+  LK_CHECK(take_status(reader, answer, found));
   sort_by_path(found);
   return found;
 }

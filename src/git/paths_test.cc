@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 
 #include "realm/test_repository.h"
@@ -59,6 +60,32 @@ class GitPaths : public testing::Test {
 
   realm::TestRepository repository_;
 };
+
+// The real git-lfs. Its filter does not run for us.
+TEST_F(GitPaths, AFileThatLfsKeepsIsChangedOnlyIfItsContentIs) {
+  git("lfs install --local");
+  write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
+  write("a.bin", "of a\n");
+  write("b.bin", "of b\n");
+  write("c.bin", "of c\n");
+  commit("lfs");
+  const auto touch = [&](const std::string& name) {
+    std::filesystem::last_write_time(
+        repository_.at("r/" + name),
+        std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  };
+  const std::vector<std::string> all{"a", "a.bin", "b.bin", "c.bin"};
+  touch("a.bin");
+  EXPECT_THAT(changed(all), IsEmpty());
+  write("a.bin", "new of a\n");
+  write("b.bin", "new of b\n");
+  git("add b.bin");
+  touch("b.bin");
+  std::filesystem::permissions(repository_.at("r/c.bin"), std::filesystem::perms::owner_all);
+  EXPECT_THAT(changed(all), ElementsAre(".M a.bin", "M. b.bin", ".M c.bin"));
+  write("a", "changed\n");
+  EXPECT_THAT(changed({"a"}), ElementsAre(".M a"));
+}
 
 TEST_F(GitPaths, ChangedPathsAreThoseThatWereAskedFor) {
   write("a", "second\n");

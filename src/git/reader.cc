@@ -100,6 +100,7 @@ Result<Reader> Reader::open(const std::string& root, Options options) {
     const std::size_t dot = name.find_last_of('.');
     if (name.starts_with(kFilter) && dot >= kFilter.size()) filters.insert(name.substr(0, dot));
   }
+  reader.has_lfs_ = filters.contains("filter.lfs");
   for (const std::string& filter : filters) {
     for (const char* program_key : {".clean", ".smudge", ".process"}) {
       reader.settings_.emplace_back(filter + program_key, "");

@@ -40,6 +40,8 @@ class Reader {
   Result<Answer> try_to_ask(const std::vector<std::string>& words) const;
 
   const std::string& root() const { return root_; }
+  // Is there a filter of git-lfs, which does not run for us? REQUIRES: reads_files.
+  bool has_lfs() const { return has_lfs_; }
 
  private:
   Reader(std::string program, std::string root, Options options)
@@ -49,6 +51,7 @@ class Reader {
   std::string program_;
   std::string root_;
   Options options_;
+  bool has_lfs_ = false;
   // These override every configuration file and switch off what would start a program.
   std::vector<std::pair<std::string, std::string>> settings_;
 };

@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <nettle/sha1.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "base/blob_hash.h"
 #include "base/bytes.h"
 #include "host/file_ops.h"
 
@@ -27,27 +27,6 @@ std::int64_t nanoseconds_of(const timespec& time) {
 std::string name_in(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));  // npos + 1 is 0
 }
-
-// git's hash of a blob, as its bytes come.
-class BlobHash {
- public:
-  explicit BlobHash(std::uint64_t size) {
-    sha1_init(&hash_);
-    const std::string head = "blob " + std::to_string(size);
-    add({head.c_str(), head.size() + 1});
-  }
-  void add(std::string_view bytes) {
-    sha1_update(&hash_, bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
-  }
-  std::string hex() {
-    std::uint8_t digest[SHA1_DIGEST_SIZE];
-    sha1_digest(&hash_, sizeof digest, digest);
-    return to_hex({reinterpret_cast<const char*>(digest), sizeof digest});
-  }
-
- private:
-  sha1_ctx hash_;
-};
 
 Entry::Is is_of(mode_t mode) {
   if (S_ISREG(mode)) return Entry::Is::kFile;
