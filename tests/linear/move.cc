@@ -103,14 +103,14 @@ bool Move::serve_before(const LeaseId& waiter, const LeaseId& lender) {
 }
 
 // Fences of one step count as one commit's. A waiter may have been served by the commit of a
-// request that was not answered.
+// request that was not answered; and whoever looks late, long before: its fence says nothing about
+// those of others.
 bool Move::finish(bool possible) {
-  if (issued_ != 0) {
+  if (issued_ != 0 && step_.phase != Phase::kGet) {
     for (auto& [id, lease] : s_.model.leases) {
       if (lease.fence != 0 || granted_.contains(id)) continue;
       Life& life = s_.lives.at(id);
-      const bool one_commit = served_.contains(id) || step_.phase == Phase::kGet;
-      life.fence_below = std::min(life.fence_below, issued_ + (one_commit ? 1 : 0));
+      life.fence_below = std::min(life.fence_below, issued_ + (served_.contains(id) ? 1 : 0));
     }
   }
   s_.fence = std::max(s_.fence, issued_);
