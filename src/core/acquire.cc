@@ -293,6 +293,11 @@ Result<AcquireReply> Table::resume(const AcquireRequest& request, Waiter waiter)
   waiter.request.epoch = context_.epoch.id;
   waiter.wake = request.wake;
   LK_CHECK(state_.refile_waiter(before, waiter));
+  // If the process before was dead, others wait for this owner only from now on: a cycle may close
+  // that this request is no part of (L5).
+  if (before.request.holds != waiter.request.holds) {
+    LK_CHECK(wake_waiting_of(waiter.request.owner));
+  }
   return poll(waiter.request.id);
 }
 

@@ -164,6 +164,22 @@ TEST_P(Rule12, AQueuedRequestAskedAgainByANewProcessKeepsItsPlace) {
   EXPECT_THAT(realm_.woken, testing::ElementsAre(second.wake));
 }
 
+TEST_P(Rule12, L5AWaitThatIsTakenUpAgainCanCloseACycleThatItIsNoPartOf) {
+  realm_.granted(kBob, {x("a")});
+  realm_.granted({"cat", ""}, {x("b")});
+  const AcquireRequest first = named(realm_.wait(kAnnInS1, {x("a")}), "r1");
+  realm_.queued(first);
+  realm_.queued({"cat", ""}, {x("a")});
+  // Cat waits behind a process that is dead, so ann may wait for cat.
+  realm_.kill(first.waiting_process.slot);
+  AcquireRequest other = realm_.wait(kAnnInS1, {x("b")});
+  other.wake = 77;
+  const Lease waiting = realm_.queued(other);
+  ASSERT_EQ(realm_.outcome(named(realm_.wait(kAnnInS1, {x("a")}), "r1")), Outcome::kQueued);
+  EXPECT_THAT(realm_.woken, testing::Contains(77U));
+  EXPECT_EQ(realm_.poll(waiting.id)->outcome, Outcome::kDeadlock);
+}
+
 TEST_P(Rule12, TheLeaseOfAResumedWaitIsBoundToTheNewProcess) {
   realm_.granted(kBob, {x("a")});
   AcquireRequest first = named(realm_.wait(kAnnInS1, {x("a")}), "r1");
