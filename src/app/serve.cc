@@ -11,6 +11,7 @@ namespace lockkeeper::app {
 namespace {
 
 constexpr const char* kUsualAddress = "127.0.0.1:7420";
+constexpr std::size_t kRealmsTold = 5;
 constexpr std::size_t kConnectionsMax = 10'000;
 
 Result<void> check_options(const cli::ServeOptions& options) {
@@ -50,7 +51,11 @@ Result<void> open_realms(cli::VerbContext& context, const cli::ServeOptions& opt
     }
     LK_CHECK(realms.add(text.substr(0, equals), text.substr(equals + 1), store));
   }
-  LK_CHECK(realms.open_created());
+  LK_ASSIGN(const std::vector<std::string> busy, realms.open_created());
+  if (!busy.empty()) {
+    context.out().warning("another hub serves " + shown_list(busy, kRealmsTold) +
+                          "; this one does not");
+  }
   if (!options.realms.empty() || options.auto_realms || !realms.all().empty()) return {};
   LK_ASSIGN(const realm::Realm here, context.realm({}));
   return realms.add(here.name, here.root, store);
@@ -80,6 +85,9 @@ Result<int> serve_hub(cli::VerbContext& context, const cli::ServeOptions& option
   const Fd ended = host::hold_end_signals();
   service::Runtime runtime = context.runtime();
   LK_ASSIGN(http::Options server, server_options(options, runtime.env));
+  if (server.inherited < 0) {  // before anything is touched
+    LK_CHECK(http::check_reach(server.door.address, !options.no_auth, server.tls.has_value()));
+  }
   LK_ASSIGN(const std::string folder, hub_folder(runtime.env));
   hub::HubRealms realms(runtime, folder, options.auto_realms);
   hub::Desk desk(*runtime.clock);

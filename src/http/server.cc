@@ -143,16 +143,8 @@ Result<void> Server::Impl::open() {
                 address.socket.empty() ? "name another port, or 0 for any free one"
                                        : "name another path in a folder of your own");
   }
-  if (options.door.is_open() && !address.is_loopback()) {
-    return fail(Code::kUsage,
-                address.text() + " can be reached from other machines, so it needs a token",
-                "omit --no-auth, or listen on 127.0.0.1");
-  }
-  if (options.tls_beyond_loopback && !options.tls && !address.is_loopback()) {
-    return fail(Code::kUsage,
-                address.text() + " can be reached from other machines, so it needs TLS",
-                "add --tls-cert FILE --tls-key FILE, or listen on 127.0.0.1");
-  }
+  LK_CHECK(check_reach(address, !options.door.is_open(),
+                       options.tls.has_value() || !options.tls_beyond_loopback));
   if (options.tls) {
     LK_ASSIGN(tls_, Tls::open(*options.tls));
   }
@@ -252,6 +244,21 @@ void Server::Impl::run(int ended) {
 
 void Server::Impl::close() {
   loop_->post([this] { end(); });
+}
+
+Result<void> check_reach(const Address& address, bool asks, bool encrypts) {
+  if (address.is_loopback()) return {};
+  if (!asks) {
+    return fail(Code::kUsage,
+                address.text() + " can be reached from other machines, so it needs a token",
+                "omit --no-auth, or listen on 127.0.0.1");
+  }
+  if (!encrypts) {
+    return fail(Code::kUsage,
+                address.text() + " can be reached from other machines, so it needs TLS",
+                "add --tls-cert FILE --tls-key FILE, or listen on 127.0.0.1");
+  }
+  return {};
 }
 
 Result<std::unique_ptr<Server>> Server::open(Options options, Handler handler) {

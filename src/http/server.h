@@ -70,9 +70,13 @@ struct Options {
   std::function<void()> at_end;
 };
 
+// May a server listen there, which asks for a token, and encrypts? usage: not a loopback address,
+// and it does not.
+Result<void> check_reach(const Address& address, bool asks, bool encrypts);
+
 class Server {
  public:
-  // Starts to listen. usage: not a loopback address, and no token or not the TLS that it needs.
+  // Starts to listen. usage: as check_reach.
   // failed: the address is in use or not one of this machine. A Unix socket is for this user alone
   // (0600); it replaces one that nobody listens on any more, and is removed at the end.
   static Result<std::unique_ptr<Server>> open(Options options, Handler handler);

@@ -89,15 +89,19 @@ Result<void> HubRealms::add(const std::string& name, const std::string& folder,
   return {};
 }
 
-Result<void> HubRealms::open_created() {
+Result<std::vector<std::string>> HubRealms::open_created() {
+  std::vector<std::string> busy;
   LK_ASSIGN(const std::optional<Folder> folder, Folder::find(folder_));
-  if (!folder) return {};
+  if (!folder) return busy;
   LK_ASSIGN(const std::vector<std::string> names, folder->names());
   for (const std::string& escaped : names) {
     const std::string name = unescape_sign(escaped, '/');
-    if (check_realm_name(name)) LK_CHECK(create(name));
+    if (!check_realm_name(name)) continue;
+    const auto created = create(name);
+    if (!created && created.error().code != Code::kStoreBusy) return fail(created.error());
+    if (!created) busy.push_back(name);
   }
-  return {};
+  return busy;
 }
 
 Result<HubRealm*> HubRealms::create(const std::string& name) {

@@ -49,8 +49,8 @@ class HubRealms {
 
   // The realm of that folder, under this name; `store`: as --store.
   Result<void> add(const std::string& name, const std::string& folder, const std::string& store);
-  // What earlier runs have created.
-  Result<void> open_created();
+  // What earlier runs have created. Returns those that another hub serves.
+  Result<std::vector<std::string>> open_created();
   // Creates one in the hub's own folder; the same one if it is there.
   Result<HubRealm*> create(const std::string& name);
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 
 #include "hub/hub_peer.h"
@@ -212,6 +213,21 @@ TEST(HubStart, BeyondLoopbackItNeedsTlsAndTokens) {
     EXPECT_EQ(refused.status, kUsageStatus) << refused.all();
     EXPECT_THAT(refused.out, HasSubstr("other machines"));
   }
+}
+
+TEST(HubStart, WhatAnotherHubServesIsNotInTheWay) {
+  stage::Stage stage;
+  const std::string token = add_token(stage, "alice");
+  HubServer first(stage, {"--auto-realms"});
+  HubPeer peer(first.port(), token);
+  ASSERT_EQ(peer.post("/v1/acquire?realm=org/made", {{"resources", {"a"}}}).status, 200);
+  EXPECT_THAT(stage.json("", {"serve", "--listen", "0.0.0.0:0"}).out, HasSubstr("needs TLS"));
+  std::filesystem::create_directory(stage.path("other"));
+  stage::Process second(stage.launch(
+      "", {"serve", "--listen", "127.0.0.1:0", "--realm", "other=" + stage.path("other")}));
+  EXPECT_TRUE(stage::eventually([&] { return second.err().contains("realms other"); }))
+      << second.err();
+  EXPECT_THAT(second.err(), HasSubstr("another hub serves org/made"));
 }
 
 // Two would judge each other's waiting clients.
