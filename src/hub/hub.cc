@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "hub/openapi.h"
+#include "hub/page.h"
 #include "service/questions.h"
 
 namespace lockkeeper::hub {
@@ -16,7 +17,7 @@ constexpr std::size_t kPausesMax = 512;
 constexpr std::size_t kQueueMax = 10'000;
 
 bool is_public(std::string_view path) {
-  return path == "/healthz" || path == "/readyz";
+  return path == "/healthz" || path == "/readyz" || find_page_file(path) != nullptr;
 }
 
 bool changes(const http::Request& request) {
@@ -91,6 +92,8 @@ void Hub::handle(const http::Request& request, const std::shared_ptr<http::Reply
     if (!taken) answer_text(*reply, 503, "too many requests are waiting\n");
     return;
   }
+  const PageFile* const file = find_page_file(request.path());
+  if (file != nullptr && request.method == "GET") return answer_page(request, *file, *reply);
   auto person = person_of(request);  // the token may have been removed since it was admitted
   if (!person) return answer(*reply, wrong(401, "the token is not known", "log in again"));
   if (changes(request) && !has_json(request)) {

@@ -1,5 +1,6 @@
 // The hub: one lock server for containers and machines, over HTTP.
 //
+//   GET  /  /page/…                 page.h
 //   GET  /healthz  /readyz          does it run; does it take requests
 //   GET  /metrics                   metrics.h
 //        /v1/…                      rest.h

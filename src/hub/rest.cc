@@ -194,6 +194,10 @@ Result<void> Rest::events(const Visit& visit) {
   const std::string under = visit.target.value("under");
   if (!under.empty()) command.under = Seat::wanted({under});
   LK_ASSIGN(command.since_seq, number_of(visit, "since", 0));
+  const std::string from = visit.target.value("from");
+  if (!from.empty()) {
+    LK_ASSIGN(command.since_wall_ms, parse_time(from));
+  }
   LK_ASSIGN(service::EventsCall call, here->locks.call(command));
   if (asks_for_stream(visit.request)) {
     const std::string* const last = visit.request.header("Last-Event-ID");
@@ -207,6 +211,17 @@ Result<void> Rest::events(const Visit& visit) {
   }
   LK_ASSIGN(const std::uint64_t most, number_of(visit, "limit", kEventsUsual));
   call.most = std::clamp<std::uint64_t>(most, 1, kEventsMost);
+  LK_ASSIGN(const std::uint64_t last, number_of(visit, "last", 0));
+  if (last != 0) {
+    const bool filtered = std::ranges::any_of(
+        {"since", "from", "agent", "under", "limit"},
+        [&](const char* name) { return visit.target.query.contains(name); });
+    if (filtered) {
+      return fail(Code::kInvalidInput, "last takes no filters", "send last alone");
+    }
+    call.newest = true;
+    call.most = std::min(last, kEventsMost);
+  }
   LK_ASSIGN(const auto found, here->door.events(call));
   Json json{{"events", Json::array()}};
   for (const core::Event& event : found.value) json["events"].push_back(service::event_json(event));
