@@ -1,0 +1,61 @@
+// Elements without a template language. Texts of agents are only ever set as text.
+const kSvg = "http://www.w3.org/2000/svg";
+
+function put(element, props, children) {
+  for (const [name, value] of Object.entries(props ?? {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "class") element.setAttribute("class", value);
+    else if (name in element && typeof value !== "string") element[name] = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((each) => each !== null && each !== undefined));
+  return element;
+}
+
+export const h = (tag, props, ...children) => put(document.createElement(tag), props, children);
+export const svg = (tag, props, ...children) =>
+  put(document.createElementNS(kSvg, tag), props, children);
+
+export const byId = (id) => document.getElementById(id);
+
+// Writes only what has changed: the lists are filled again every second.
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+export function setAttribute(element, name, value) {
+  if (value === null) element.removeAttribute(name);
+  else if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+}
+
+// The same picture for an agent everywhere: two letters and one of twelve colours.
+export function hueOf(agent) {
+  let sum = 7;
+  for (const char of agent) sum = (sum * 31 + char.codePointAt(0)) % 9973;
+  return sum % 12;
+}
+
+export function initials(agent) {
+  const parts = agent.split("@")[0].split(/[^\p{L}\p{N}]+/u).filter(Boolean);
+  const letters = parts.length > 1 ? parts[0][0] + parts[1][0] : (parts[0] ?? "?").slice(0, 2);
+  return letters.toUpperCase();
+}
+
+// `waits`: hatched, as everything that waits.
+export function badge(agent, waits = false) {
+  const kind = `badge hue-${hueOf(agent)}${waits ? " waits" : ""}`;
+  return h("span", { class: kind, "aria-hidden": "true" }, initials(agent));
+}
+
+export const historyOf = (what) => `#/history?${new URLSearchParams(what)}`;
+
+export function agentLink(agent, session, waits = false) {
+  return h(
+    "a",
+    { class: "agent", href: historyOf({ agent }), title: `What ${agent} did` },
+    badge(agent, waits),
+    h("span", { class: "name" }, agent),
+    session ? h("span", { class: "session" }, session) : null,
+  );
+}
