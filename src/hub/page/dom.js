@@ -17,6 +17,10 @@ export const h = (tag, props, ...children) => put(document.createElement(tag), p
 export const svg = (tag, props, ...children) =>
   put(document.createElementNS(kSvg, tag), props, children);
 
+// Instead of what the element has; null is nothing.
+export const refill = (element, ...children) =>
+  element.replaceChildren(...children.flat().filter((each) => each !== null && each !== undefined));
+
 export const byId = (id) => document.getElementById(id);
 
 // Writes only what has changed: the lists are filled again every second.

@@ -1,6 +1,6 @@
 // Who holds what: a sentence, a search, a table and a tree.
-import { agentLink, badge, h, setAttribute, setText } from "./dom.js";
-import { foldersOf, isUnder } from "./keys.js";
+import { agentLink, badge, h, refill, setAttribute, setText } from "./dom.js";
+import { foldersOf, isPattern, isUnder } from "./keys.js";
 import { List } from "./list.js";
 import {
   aliveText, durationText, keysOf, keysText, plural, remainingPart, remainingText, timeText,
@@ -8,6 +8,7 @@ import {
 import { feedOf } from "./feed.js";
 
 const kMinute = 60_000;
+const kLogical = /^[a-z][a-z0-9_-]*:/;
 const kSorts = {
   resource: (a, b) => (keysOf(a)[0] < keysOf(b)[0] ? -1 : 1),
   holder: (a, b) => a.agent.localeCompare(b.agent),
@@ -309,13 +310,16 @@ export class Now {
     };
     for (const lease of leases) {
       for (const { key, mode } of lease.resources) {
-        const folders = foldersOf(key);
+        // A pattern is one row, below the folders that it names.
+        const folders = kLogical.test(key) ? [] : foldersOf(key).filter((each) => !isPattern(each));
         folders.forEach((folder, depth) => {
           const each = node(folder, depth);
           each.folder = true;
           each.inside += 1;
         });
-        node(key, folders.length).holders.push({ lease, mode });
+        const each = node(key, folders.length);
+        each.name = key.slice(folders.at(-1)?.length ?? 0);
+        each.holders.push({ lease, mode });
       }
     }
     const paths = [...nodes.keys()].sort();
@@ -336,15 +340,14 @@ export class Now {
     const open = !this.closed.has(node.path);
     setText(twig, node.folder ? (open ? "▾" : "▸") : "");
     row.style.paddingInlineStart = `${0.5 + node.depth * 1.1}rem`;
-    const parts = node.path.replace(/\/$/, "").split("/");
-    setText(key, `${parts.at(-1)}${node.path.endsWith("/") ? "/" : ""}`);
+    setText(key, node.name ?? `${node.path.split("/").at(-2)}/`);
     setAttribute(row, "title", node.path);
     setAttribute(row, "aria-level", String(node.depth + 1));
     setAttribute(row, "aria-expanded", node.folder ? String(open) : null);
     const text = node.holders.map(({ lease, mode }) => `${lease.id}${mode}${this.waitedFor.get(lease.id)?.length ?? 0}`).join() + node.inside + open;
     if (holders.text === text) return;
     holders.text = text;
-    holders.replaceChildren(...node.holders.slice(0, 3).flatMap(({ lease, mode }) => {
+    refill(holders, node.holders.slice(0, 3).flatMap(({ lease, mode }) => {
       const waits = this.waitedFor.get(lease.id)?.length ?? 0;
       return [badge(lease.agent), h("span", { class: "name" }, lease.agent),
         mode === "shared" ? h("span", { class: "tag" }, "shared") : null,

@@ -1,6 +1,6 @@
 // One lease, in full: beside the view on wide screens, over it on narrow ones.
 import { breakLease, isOwn, may, releaseLease, sendMessage } from "./actions.js";
-import { agentLink, byId, h, historyOf, setText } from "./dom.js";
+import { agentLink, byId, h, historyOf, refill, setText } from "./dom.js";
 import { aliveText, durationText, keysOf, remainingText, timeText } from "./words.js";
 
 const kKeysShown = 200;
@@ -62,7 +62,7 @@ export class Panel {
     }
     if (may(page.link, "break")) button("Break…", "danger", () => breakLease(page, lease));
     this.over = h("p", { class: "over", hidden: true }, "This lease has ended.");
-    this.element.replaceChildren(
+    refill(this.element,
       h("div", { class: "panel-head" },
         h("h2", { tabindex: "-1" }, keys[0]),
         h("button", { type: "button", class: "quiet", "aria-label": "Close", onclick: () => this.close() }, "✕")),

@@ -175,7 +175,9 @@ export class Queue {
     const columns = [];
     for (const agent of agents) (columns[depth.get(agent)] ??= []).push(agent);
     const shown = columns.filter(Boolean).reverse();
-    const [width, height, gapX, gapY, labelRoom] = [150, 34, 210, 54, 10];
+    const [width, height, gapY, labelRoom] = [150, 34, 54, 10];
+    const room = this.graph.clientWidth - 2 * labelRoom - 30 - shown.length * width;
+    const gapX = Math.min(260, Math.max(90, room / Math.max(1, shown.length - 1)));
     const at = new Map();
     const rows = Math.max(...shown.map((each) => each.length));
     shown.forEach((column, x) => column.forEach((agent, y) => {
@@ -190,7 +192,7 @@ export class Queue {
       const b = at.get(to);
       const [x1, y1, x2, y2] = [a.x + width, a.y + height / 2, b.x - 6, b.y + height / 2];
       const bend = Math.max(30, Math.abs(x2 - x1) / 3);
-      const label = count > 1 ? `${count} requests` : short([...keys][0], 27);
+      const label = count > 1 ? `${count} requests` : short([...keys][0], Math.floor((gapX - 30) / 7.3));
       return svg("g", { class: "edge" },
         svg("path", { d: `M${x1} ${y1} C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`, "marker-end": "url(#arrow)" }),
         svg("text", { x: String(x1 + 12), y: String(y1 + (y2 - y1) * 0.06 - 6) }, label));

@@ -5,13 +5,13 @@ import { barsOf, blocksOf, hottest, kRefusals } from "./past.js";
 import { dayText, durationText, eventText, hourText, keysText, kindOf, plural, timeText, causeText } from "./words.js";
 
 const kHour = 3_600_000;
-const kRanges = [["1h", kHour, "1 hour"], ["6h", 6 * kHour, "6 hours"], ["1d", 24 * kHour, "1 day"], ["7d", 168 * kHour, "7 days"]];
+const kRanges = [["10m", kHour / 6, "10 minutes"], ["1h", kHour, "1 hour"], ["6h", 6 * kHour, "6 hours"], ["1d", 24 * kHour, "1 day"], ["7d", 168 * kHour, "7 days"]];
 const kLane = 34;
-const kAxis = 22;
+const kAxis = 24; // above the lanes
 const kLanesMost = 200;
 const kRowsMost = 12;
 
-const kSteps = [5, 10, 15, 30, 60, 120, 180, 360, 720, 1440].map((minutes) => minutes * 60_000);
+const kSteps = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440].map((minutes) => minutes * 60_000);
 
 // Round local times between two.
 function ticksOf(from, to, room) {
@@ -32,7 +32,7 @@ export class Timeline {
 
   mount(root) {
     this.switch = h("div", { class: "switch", role: "group", "aria-label": "Time" },
-      ...kRanges.map(([name, , text]) => h("button", { type: "button", "data-range": name, onclick: () => this.choose(name) }, text)));
+      ...kRanges.map(([name, , text]) => h("button", { type: "button", "data-range": name, title: text, onclick: () => this.choose(name) }, name)));
     this.sentence = h("p", { class: "sentence" }, "Reading the history…");
     this.lanes = h("div", { class: "lanes", role: "region", tabindex: "0", "aria-label": "Lanes" });
     this.hint = h("p", { class: "bar-hint" }, "Solid: held. Hatched: waited. Point at a bar, or choose an agent for its history.");
@@ -122,7 +122,7 @@ export class Timeline {
     if (!this.bars) return;
     const lanes = this.laneList();
     const shown = lanes.slice(0, kLanesMost);
-    const label = this.lanes.clientWidth < 600 ? 92 : 168;
+    const label = this.lanes.clientWidth < 600 ? 104 : 168;
     const width = Math.max(200, this.lanes.clientWidth - label - 8);
     this.label = label;
     const scale = width / (this.to - this.from);
@@ -150,7 +150,7 @@ export class Timeline {
       return path;
     };
     const rows = shown.map((lane, at) => {
-      const y = at * kLane;
+      const y = at * kLane + kAxis;
       const held = lane.bars.filter((bar) => bar.kind === "lease");
       const waited = lane.bars.filter((bar) => bar.kind === "wait");
       const marks = (lane.refused ?? []).map((event) => {
@@ -167,8 +167,8 @@ export class Timeline {
       svg("defs", null, svg("pattern", { id: "hatch", width: "5", height: "5", patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
         svg("rect", { width: "2", height: "5", class: "hatch" }))),
       ...ticks.all.map((at) => svg("g", { class: "tick" },
-        svg("path", { d: `M${((at - this.from) * scale).toFixed(1)} 0v${high - kAxis + 4}` }),
-        svg("text", { x: String(Math.min(width - 20, Math.max(20, (at - this.from) * scale))), y: String(high - 5) }, ticks.label(at)))),
+        svg("path", { d: `M${((at - this.from) * scale).toFixed(1)} ${kAxis - 4}v${high}` }),
+        svg("text", { x: String(Math.min(width - 20, Math.max(20, (at - this.from) * scale))), y: "14" }, ticks.label(at)))),
       ...rows);
     const names = h("ul", { class: "plain names" }, ...shown.map((lane) => h("li", null, agentLink(lane.agent, null))));
     names.style.width = `${label}px`;
@@ -182,10 +182,10 @@ export class Timeline {
     const picture = this.lanes.querySelector("svg");
     if (!picture) return;
     const box = picture.getBoundingClientRect();
-    const lane = this.shown[Math.floor((event.clientY - box.top) / kLane)];
+    const lane = this.shown[Math.floor((event.clientY - box.top - kAxis) / kLane)];
     const at = this.from + (event.clientX - box.left) / this.scale;
     const near = 3 / this.scale;
-    const low = (event.clientY - box.top) % kLane > 21;
+    const low = (event.clientY - box.top - kAxis) % kLane > 21;
     const kind = low ? "wait" : "lease";
     const bars = lane?.bars.filter((bar) => bar.from - near <= at && bar.to + near >= at) ?? [];
     const bar = bars.find((each) => each.kind === kind) ?? bars[0];

@@ -76,8 +76,8 @@ const kKinds = {
   granted: ["+", "took", "good"],
   renewed: ["↻", "renewed", "quiet"],
   released: ["−", "released", "quiet"],
-  expired: ["◷", "lost by expiry", "warn"],
-  broken: ["✕", "lost by a break", "bad"],
+  expired: ["◷", "lost", "warn"],
+  broken: ["✕", "lost", "bad"],
   ended: ["−", "lost", "warn"],
   withdrawn: ["−", "withdrew", "quiet"],
   orphaned: ["!", "left behind", "warn"],
@@ -110,7 +110,9 @@ export function eventText(event) {
 export const detailText = (event) => {
   const by = event.by?.agent && event.by.agent !== event.agent ? event.by.agent : "";
   const parts = [];
-  if (by) parts.push(event.event === "refused" ? `held by ${by}` : `by ${by}`);
+  const ends = { refused: "held", broken: "broken", expired: "expired" };
+  if (by) parts.push(`${ends[event.event] ?? ""} by ${by}`.trim());
+  else if (event.event === "expired" || event.event === "broken") parts.push(event.event);
   if (event.cause && !(event.cause === "held" && by)) parts.push(causeText(event.cause));
   if (event.reason) parts.push(`“${event.reason}”`);
   return parts.join(" · ");

@@ -1,0 +1,192 @@
+// What the programs here share: a repository with a hub, agents that use the real command line, and
+// Debian's browsers.
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+
+export { assert };
+
+export const program = process.env.LOCKKEEPER_TEST_PROGRAM;
+const npmFolder = process.env.LOCKKEEPER_PAGE_NPM;
+const kSkipped = 77;
+
+export function skip(why) {
+  console.log(`skipped: ${why}`);
+  process.exit(kSkipped);
+}
+
+if (!program || !existsSync(program)) {
+  console.log(`LOCKKEEPER_TEST_PROGRAM names no program: ${program}`);
+  process.exit(1);
+}
+if (!npmFolder || !existsSync(join(npmFolder, "node_modules/playwright-core"))) {
+  skip(`playwright-core is not in "${npmFolder}"; tests/mcp/npm/install --page FOLDER`);
+}
+
+// Packages are in the build folder, not above this file.
+export const load = createRequire(join(npmFolder, "package.json"));
+export const axeFile = load.resolve("axe-core/axe.min.js");
+
+const kBrowsers = { chromium: "/usr/bin/chromium", firefox: "/usr/bin/firefox-esr" };
+
+export async function openBrowser(name) {
+  const path = kBrowsers[name];
+  if (!existsSync(path)) skip(`${path} is not installed`);
+  const { [name]: kind } = load("playwright-core");
+  // Firefox's own protocol differs between builds: Debian's is driven by WebDriver BiDi.
+  const args = name === "chromium" ? ["--no-sandbox", "--disable-dev-shm-usage"] : [];
+  return kind.launch({ executablePath: path, args, headless: true });
+}
+
+export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+
+// --- a repository with a hub ----------------------------------------------------------------------
+
+export class Scene {
+  constructor() {
+    this.folder = mkdtempSync(join(tmpdir(), "lockkeeper-page-"));
+    this.repository = join(this.folder, "app");
+    mkdirSync(this.repository, { recursive: true });
+    this.environment = {
+      PATH: process.env.PATH, HOME: this.folder, LANG: "C.UTF-8", TZ: process.env.TZ ?? "UTC",
+      XDG_CONFIG_HOME: join(this.folder, "config"), XDG_STATE_HOME: join(this.folder, "state"),
+    };
+    this.processes = [];
+    spawnSync("git", ["init", "-q", this.repository], { env: this.environment });
+  }
+
+  file(...names) {
+    for (const name of names) {
+      mkdirSync(join(this.repository, dirname(name)), { recursive: true });
+      writeFileSync(join(this.repository, name), "");
+    }
+  }
+
+  run(agent, ...words) {
+    const done = spawnSync(program, [...words, "--agent", agent, "--json"], {
+      cwd: this.repository, env: this.environment, encoding: "utf8",
+    });
+    return { status: done.status, json: done.stdout ? JSON.parse(done.stdout.split("\n")[0]) : null };
+  }
+
+  // A command that goes on: one that waits, or `run`.
+  start(agent, verb, ...words) {
+    const child = spawn(program, [verb, "--agent", agent, ...words], {
+      cwd: this.repository, env: this.environment, stdio: "ignore",
+    });
+    this.processes.push(child);
+    return child;
+  }
+
+  token(name, ...roles) {
+    const words = ["token", "add", name, ...roles.flatMap((role) => ["--role", role])];
+    const done = spawnSync(program, words, { env: this.environment, encoding: "utf8" });
+    assert.equal(done.status, 0, done.stderr);
+    return done.stdout.trim();
+  }
+
+  async serve(listen = "127.0.0.1:0") {
+    const hub = spawn(program, ["serve", "--listen", listen, "--realm", `app=${this.repository}`], {
+      cwd: this.repository, env: this.environment, stdio: ["ignore", "ignore", "pipe"],
+    });
+    this.processes.push(hub);
+    this.hub = hub;
+    let text = "";
+    for await (const piece of hub.stderr.iterator({ destroyOnReturn: false })) {
+      text += piece;
+      const address = /http:\/\/127\.0\.0\.1:(\d+)/.exec(text);
+      if (!address) continue;
+      hub.stderr.resume();
+      this.port = Number(address[1]);
+      this.url = `http://127.0.0.1:${this.port}/`;
+      if (process.env.LOCKKEEPER_PAGE_FRONT) {
+        const { front } = await import(process.env.LOCKKEEPER_PAGE_FRONT);
+        this.url = await front(this.port);
+      }
+      return;
+    }
+    assert.fail(`the hub did not start: ${text}`);
+  }
+
+  async ask(token, method, path, body) {
+    const answer = await fetch(`http://127.0.0.1:${this.port}${path}`, {
+      method, body: body === undefined ? undefined : JSON.stringify(body),
+      headers: { Authorization: `Bearer ${token}`, "Lockkeeper-Agent": "tester", "Content-Type": "application/json" },
+    });
+    return answer.json();
+  }
+
+  // Until the hub lists what is expected.
+  async until(token, what, isSo) {
+    let list;
+    for (let tries = 0; tries < 600; ++tries) {
+      list = await this.ask(token, "GET", "/v1/list");
+      if (isSo(list)) return;
+      await sleep(20);
+    }
+    assert.fail(`never ${what}: ${JSON.stringify(list)}`);
+  }
+
+  waiting = (token, count) =>
+    this.until(token, `${count} waiters`, ({ waiters }) => waiters.length === count);
+  holds = (token, agent) =>
+    this.until(token, `held by ${agent}`, ({ leases }) => leases.some((each) => each.agent === agent));
+
+  async end() {
+    for (const child of this.processes.reverse()) {
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      const gone = new Promise((done) => child.once("exit", done));
+      child.kill(child === this.hub ? "SIGTERM" : "SIGKILL");
+      await gone;
+    }
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+// A morning of a team: who holds what, who waits, what went wrong. All by the real command line.
+export async function morning(scene) {
+  scene.file("src/auth/login.py", "src/auth/token.py", "src/api/routes.py", "src/api/users.py",
+    "src/billing/invoice.py", "web/app.tsx", "web/theme.css", "docs/guide.md", "db/001.sql");
+  const admin = scene.token("ana", "read", "lock", "break", "admin");
+  const guest = scene.token("gus", "read");
+  await scene.serve();
+  // What is over.
+  scene.run("codex", "acquire", "src/billing/", "--reason", "rounding of invoices");
+  scene.run("codex", "release", "--all");
+  scene.run("claude-code", "acquire", "db/001.sql", "--reason", "users table");
+  scene.run("ana", "break", "db/001.sql", "--reason", "went home");
+  // A deadlock: each holds what the other wants.
+  scene.run("mobile", "acquire", "src/ui/", "--reason", "new buttons");
+  scene.run("design", "acquire", "src/icons/", "--reason", "icons in one file");
+  const first = scene.start("mobile", "acquire", "src/icons/arrow.svg", "--wait=10m");
+  await scene.waiting(admin, 1);
+  scene.run("design", "acquire", "src/ui/button.tsx", "--wait=10m");
+  first.kill("SIGINT");
+  await scene.waiting(admin, 0);
+  scene.run("mobile", "release", "--all");
+  // What is held.
+  scene.run("backend", "acquire", "src/auth/", "--session", "4f2a", "--reason", "JWT refresh", "--ttl", "2h");
+  scene.run("codex", "acquire", "src/api/routes.py", "src/api/users.py", "--reason", "users by page", "--ttl", "40m");
+  scene.start("claude-code", "run", "web/", "--reason", "dark mode", "--", "sleep", "3600");
+  await scene.holds(admin, "claude-code");
+  scene.run("writer", "acquire", "docs/", "--mode", "shared", "--reason", "spelling", "--ttl", "none");
+  scene.run("reviewer", "acquire", "docs/guide.md", "--mode", "shared", "--ttl", "20m");
+  scene.run("gemini", "acquire", "tests/**/*.py", "--reason", "flaky tests", "--ttl", "30m");
+  scene.run("migrator", "acquire", "db:schema:users", "--reason", "add a column", "--ttl", "15m");
+  // Who is refused, and who waits.
+  scene.run("codex", "acquire", "src/auth/token.py");
+  scene.run("gemini", "acquire", "web/theme.css");
+  scene.start("frontend", "acquire", "src/auth/login.py", "--reason", "login form", "--wait=1h");
+  await scene.waiting(admin, 1);
+  scene.start("mobile", "acquire", "src/auth/token.py", "--wait=1h");
+  await scene.waiting(admin, 2);
+  scene.start("tester", "acquire", "web/app.tsx", "--reason", "screenshots", "--wait=1h");
+  await scene.waiting(admin, 3);
+  scene.start("backend", "acquire", "src/api/users.py", "--session", "4f2a", "--wait=1h");
+  await scene.waiting(admin, 4);
+  scene.run("backend", "message", "send", "frontend", "ten more minutes");
+  return { admin, guest };
+}
