@@ -158,7 +158,7 @@ class Page {
     this.news.events.push(...(news.events ?? []));
     if (this.drawing) return;
     const wait = Math.max(0, (this.drawn ?? 0) + kDrawEveryMs - performance.now());
-    this.drawing = setTimeout(() => requestAnimationFrame(() => this.draw()), wait);
+    this.drawing = setTimeout(() => this.draw(), wait);
   }
 
   draw() {

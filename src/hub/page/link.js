@@ -27,11 +27,17 @@ export class Link {
       this.keeper.run();
       return;
     }
+    const { port } = new SharedWorker("/page/worker.js", { type: "module", name: "lockkeeper" });
+    this.port = port;
+    port.onmessage = ({ data }) => this.take(data);
     const lock = `lockkeeper-tab-${crypto.getRandomValues(new Uint32Array(4)).join("-")}`;
-    navigator.locks?.request(lock, () => new Promise((done) => (this.unlock = done)));
-    this.port = new SharedWorker("/page/worker.js", { type: "module", name: "lockkeeper" }).port;
-    this.port.onmessage = ({ data }) => this.take(data);
-    this.port.postMessage({ what: "enter", token, realm, lock });
+    const enter = () => port.postMessage({ what: "enter", token, realm, lock });
+    if (!navigator.locks) return enter();
+    // The worker waits for this lock: it must be ours first.
+    navigator.locks.request(lock, () => {
+      enter();
+      return new Promise((done) => (this.unlock = done));
+    });
   }
 
   leave() {
