@@ -88,8 +88,9 @@ export class Scene {
     return done.stdout.trim();
   }
 
-  async serve(listen = "127.0.0.1:0") {
-    const hub = spawn(program, ["serve", "--listen", listen, "--realm", `app=${this.repository}`], {
+  async serve(listen = "127.0.0.1:0", more = []) {
+    const words = ["serve", "--listen", listen, "--realm", `app=${this.repository}`, ...more];
+    const hub = spawn(program, words, {
       cwd: this.repository, env: this.environment, stdio: ["ignore", "ignore", "pipe"],
     });
     this.processes.push(hub);

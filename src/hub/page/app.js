@@ -157,12 +157,15 @@ class Page {
     else this.unsaid.push(...news.events);
     this.news.events.push(...(news.events ?? []));
     if (this.drawing) return;
-    const wait = Math.max(0, (this.drawn ?? 0) + kDrawEveryMs - performance.now());
+    // What takes long is done less often.
+    const pause = Math.max(kDrawEveryMs, 8 * (this.cost ?? 0));
+    const wait = Math.max(0, (this.drawn ?? 0) + pause - performance.now());
     this.drawing = setTimeout(() => this.draw(), wait);
   }
 
   draw() {
     this.drawing = null;
+    const begun = performance.now();
     const { news } = this;
     this.news = { events: [] };
     const { phase, who } = this.link;
@@ -177,6 +180,7 @@ class Page {
     this.view?.update(news);
     this.panel.tick();
     this.drawn = performance.now();
+    this.cost = this.drawn - begun;
   }
 
   state(name, why) {

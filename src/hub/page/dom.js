@@ -54,12 +54,33 @@ export function badge(agent, waits = false) {
 
 export const historyOf = (what) => `#/history?${new URLSearchParams(what)}`;
 
+// One that is filled again and again, in a row of a long list.
+export function agentCell() {
+  const mark = h("span", { "aria-hidden": "true" });
+  const name = h("span", { class: "name" });
+  const part = h("span", { class: "session" });
+  const link = h("a", { class: "agent", tabindex: "-1" }, mark, name, part);
+  let shown = null;
+  link.show = (agent, session, waits = false) => {
+    const key = `${agent}\n${session}\n${waits}`;
+    if (key === shown) return;
+    shown = key;
+    link.href = historyOf({ agent });
+    link.title = `What ${agent} did`;
+    mark.className = `badge hue-${hueOf(agent)}${waits ? " waits" : ""}`;
+    mark.textContent = initials(agent);
+    name.textContent = agent;
+    part.textContent = session && !session.startsWith("-") ? session : "";
+  };
+  return link;
+}
+
 export function agentLink(agent, session, waits = false) {
   return h(
     "a",
     { class: "agent", href: historyOf({ agent }), title: `What ${agent} did` },
     badge(agent, waits),
     h("span", { class: "name" }, agent),
-    session ? h("span", { class: "session" }, session) : null,
+    session && !session.startsWith("-") ? h("span", { class: "session" }, session) : null,
   );
 }

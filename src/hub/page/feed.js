@@ -1,12 +1,12 @@
 // Events as rows: a sign, a time, who, what. Used beside the table and by the history.
-import { agentLink, h, historyOf, setAttribute, setText } from "./dom.js";
+import { agentCell, h, historyOf, setAttribute, setText } from "./dom.js";
 import { List } from "./list.js";
 import { detailText, keysText, kindOf, timeText } from "./words.js";
 
 export function makeEventRow() {
   const row = h("div", { class: "row event" });
   row.parts = {
-    time: h("time"), sign: h("span", { class: "sign", "aria-hidden": "true" }), agent: h("span"),
+    time: h("time"), sign: h("span", { class: "sign", "aria-hidden": "true" }), agent: agentCell(),
     verb: h("span", { class: "verb" }), keys: h("a", { class: "key", tabindex: "-1" }),
     detail: h("span", { class: "detail" }),
   };
@@ -27,9 +27,7 @@ export function fillEventRow(row, event) {
   setText(parts.sign, sign);
   setAttribute(row, "data-tone", tone);
   setText(parts.verb, verb);
-  const anchor = agentLink(event.agent, null, event.event === "queued");
-  anchor.tabIndex = -1;
-  parts.agent.replaceChildren(anchor);
+  parts.agent.show(event.agent, null, event.event === "queued");
   setText(parts.keys, keysText(event.resources, 1));
   setAttribute(parts.keys, "href", historyOf({ under: event.resources[0] ?? "" }));
   setText(parts.detail, detailText(event));

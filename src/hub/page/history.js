@@ -76,12 +76,15 @@ export class History {
       (!under || event.resources.some((key) => overlap(key, under)));
   }
 
-  update(news) {
+  tellAgents() {
     const names = [...new Set([...this.page.link.leases.values(), ...this.page.link.waiters, ...this.page.link.events].map((each) => each.agent))].sort();
     if (names.join() !== this.names) {
       this.names = names.join();
       this.known.replaceChildren(...names.slice(0, 200).map((value) => h("option", { value })));
     }
+  }
+
+  update(news) {
     if (!this.events || !news?.events?.length) return;
     const last = this.events.at(-1)?.seq ?? 0;
     const more = news.events.filter((event) => event.seq > last && this.isWanted(event));
@@ -105,5 +108,8 @@ export class History {
       h("pre", null, `lockkeeper log${range === "all" ? "" : ` --since ${range}`}${agent ? ` --agent ${agent}` : ""}${under ? ` --under ${under}` : ""}`));
   }
 
-  tick() {}
+  tick() {
+    this.ticks = (this.ticks ?? -1) + 1;
+    if (this.ticks % 5 === 0) this.tellAgents();
+  }
 }

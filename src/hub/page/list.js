@@ -1,6 +1,6 @@
 // A list of any length: only the rows in view exist. The container has the focus; arrows move the
 // active row, Enter opens it.
-import { setAttribute, setText } from "./dom.js";
+import { setAttribute } from "./dom.js";
 
 let lists = 0;
 
@@ -120,5 +120,3 @@ export class List {
     this.options.open?.(row.item);
   }
 }
-
-export { setText };

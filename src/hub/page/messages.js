@@ -28,6 +28,9 @@ export class Messages {
     this.gone = true;
   }
 
+  // Who the hub takes this page for.
+  me = () => (this.page.link.who.name ? `page@${this.page.link.who.name}` : "page");
+
   compose(event) {
     event.preventDefault();
     const agent = this.to.value.trim();
@@ -49,9 +52,10 @@ export class Messages {
         : h("ul", { class: "plain" }, ...all.reverse().slice(0, 200).map((each) => h("li", { class: "message" },
             h("p", { class: "from" }, badge(who(each)), h("span", { class: "name" }, who(each)), h("span", { class: "tag" }, each.type), h("time", { class: "number", datetime: each.at }, timeText(each.at))),
             h("p", null, each.text)))));
-      show(this.got, got.messages, "No message to you. Agents reach you as the agent of this page.", (each) => each.from);
+      show(this.got, got.messages, `No message to you. Agents write to you with: lockkeeper message send ${this.me()} "…"`, (each) => each.from);
       show(this.sent, sent.messages, "Nothing sent.", (each) => each.to ?? "everybody");
-      setText(this.sentence, `${plural(got.messages.length, "message")} to ${this.page.link.who.name ? `page@${this.page.link.who.name}` : "page"}, ${got.messages.filter((each) => !each.read).length} unread.`);
+      setText(this.sentence, got.messages.length === 0 ? `No messages to ${this.me()}.`
+        : `${plural(got.messages.length, "message")} to ${this.me()}, ${got.messages.filter((each) => !each.read).length} unread.`);
     } catch (error) {
       setText(this.sentence, [error.message, error.hint].filter(Boolean).join(". "));
     }

@@ -1,5 +1,5 @@
 // Who holds what: a sentence, a search, a table and a tree.
-import { agentLink, badge, h, refill, setAttribute, setText } from "./dom.js";
+import { agentCell, agentLink, badge, h, refill, setAttribute, setText } from "./dom.js";
 import { foldersOf, isPattern, isUnder } from "./keys.js";
 import { List } from "./list.js";
 import {
@@ -10,8 +10,8 @@ import { feedOf } from "./feed.js";
 const kMinute = 60_000;
 const kLogical = /^[a-z][a-z0-9_-]*:/;
 const kSorts = {
-  resource: (a, b) => (keysOf(a)[0] < keysOf(b)[0] ? -1 : 1),
-  holder: (a, b) => a.agent.localeCompare(b.agent),
+  resource: (a, b) => (a.resources[0].key < b.resources[0].key ? -1 : a.resources[0].key > b.resources[0].key ? 1 : 0),
+  holder: (a, b) => (a.agent < b.agent ? -1 : a.agent > b.agent ? 1 : 0),
   since: (a, b) => b.acquired_at_ms - a.acquired_at_ms,
   until: (a, b) => (a.expires_at_ms ?? Infinity) - (b.expires_at_ms ?? Infinity),
 };
@@ -22,6 +22,17 @@ const kColumns = [
   ["reason", "Reason", null],
 ];
 
+const above = new Map();
+function foldersAbove(key) {
+  let known = above.get(key);
+  if (!known) {
+    known = kLogical.test(key) ? [] : foldersOf(key).filter((each) => !isPattern(each));
+    if (above.size > 50_000) above.clear();
+    above.set(key, known);
+  }
+  return known;
+}
+
 const cell = (name, ...children) => h("div", { class: `cell ${name}`, role: "gridcell" }, ...children);
 
 function makeRow() {
@@ -29,7 +40,7 @@ function makeRow() {
   const gauge = h("span", { class: "gauge" }, h("span"));
   row.parts = {
     resource: h("span", { class: "key" }), more: h("span", { class: "more" }),
-    mode: h("span", { class: "tag", hidden: true }, "shared"), holder: h("span"), waited: h("span"),
+    mode: h("span", { class: "tag", hidden: true }, "shared"), holder: agentCell(), waited: h("span"),
     since: h("time"), until: h("span"), left: h("span"), alive: h("span"), fence: h("span"),
     reason: h("span"), gauge,
   };
@@ -121,6 +132,7 @@ export class Now {
 
   show(name) {
     this.body.dataset.shows = name;
+    if (this.leases) this.tree.show(this.nodesOf(this.leases));
     localStorage.setItem("lockkeeper-shows", name);
     for (const each of this.switches.children) {
       each.setAttribute("aria-pressed", String(each.dataset.shows === name));
@@ -189,7 +201,7 @@ export class Now {
       this.waitedFor.get(waiter.waits_for).push(waiter);
     }
     const { agent, folder, age, only } = this.filter;
-    const all = [...link.leases.values()];
+    const all = this.inOrder(link.leases);
     const shown = all.filter((lease) =>
       (!agent || lease.agent === agent) &&
       (!folder || keysOf(lease).some((key) => isUnder(key, folder))) &&
@@ -197,18 +209,32 @@ export class Now {
       (!only || (only === "waited" && this.waitedFor.has(lease.id)) ||
         (only === "dead" && lease.alive === false) ||
         (only === "ending" && lease.expires_at && lease.expires_at_ms - now < 5 * kMinute)));
-    shown.sort(kSorts[this.sort]);
     for (const each of this.grid.querySelectorAll("[data-sort]")) {
       setAttribute(each, "aria-sort", each.dataset.sort === this.sort ? "ascending" : null);
     }
     this.leases = shown;
     this.table.show(shown);
-    this.tree.show(this.nodesOf(shown));
+    if (this.treeBox.clientHeight > 0) this.tree.show(this.nodesOf(shown));
     this.tellAgents(all);
     this.tellSentence(all, link);
     this.tellEmpty(all, shown, link);
     setText(this.shown, shown.length === all.length
       ? plural(all.length, "lease") : `${shown.length.toLocaleString()} of ${plural(all.length, "lease")}`);
+  }
+
+  // Sorted; from the last order, because nearly everything is in its place already.
+  inOrder(leases) {
+    const kept = [];
+    const seen = new Set();
+    for (const before of this.order ?? []) {
+      const lease = leases.get(before.id);
+      if (!lease) continue;
+      kept.push(lease);
+      seen.add(before.id);
+    }
+    if (kept.length < leases.size) for (const lease of leases.values()) if (!seen.has(lease.id)) kept.push(lease);
+    this.order = kept.sort(kSorts[this.sort]);
+    return this.order;
   }
 
   tellAgents(all) {
@@ -263,17 +289,11 @@ export class Now {
   fill(row, lease) {
     const { parts } = row;
     const now = Date.now();
-    const keys = keysOf(lease);
-    setText(parts.resource, keys[0]);
-    setText(parts.more, keys.length > 1 ? ` +${keys.length - 1}` : "");
+    const count = lease.resources.length;
+    setText(parts.resource, lease.resources[0].key);
+    setText(parts.more, count > 1 ? ` +${count - 1}` : "");
     parts.mode.hidden = lease.resources[0].mode !== "shared";
-    const owner = `${lease.agent}\n${lease.session}`;
-    if (parts.holder.owner !== owner) {
-      parts.holder.owner = owner;
-      const anchor = agentLink(lease.agent, lease.session);
-      anchor.tabIndex = -1;
-      parts.holder.replaceChildren(anchor);
-    }
+    parts.holder.show(lease.agent, lease.session);
     const waiters = this.waitedFor?.get(lease.id) ?? [];
     const names = waiters.map((each) => each.agent).join();
     if (parts.waited.names !== names) {
@@ -311,7 +331,7 @@ export class Now {
     for (const lease of leases) {
       for (const { key, mode } of lease.resources) {
         // A pattern is one row, below the folders that it names.
-        const folders = kLogical.test(key) ? [] : foldersOf(key).filter((each) => !isPattern(each));
+        const folders = foldersAbove(key);
         folders.forEach((folder, depth) => {
           const each = node(folder, depth);
           each.folder = true;
@@ -322,7 +342,11 @@ export class Now {
         each.holders.push({ lease, mode });
       }
     }
-    const paths = [...nodes.keys()].sort();
+    // As the leases, mostly in order already.
+    const paths = (this.paths ?? []).filter((path) => nodes.has(path));
+    const known = new Set(paths);
+    for (const path of nodes.keys()) if (!known.has(path)) paths.push(path);
+    this.paths = paths.sort();
     const rows = [];
     let hidden = null;
     for (const path of paths) {

@@ -1,5 +1,5 @@
 // Who waits, in the order in which grants come; who blocks whom, as a graph; refused deadlocks.
-import { agentLink, badge, h, historyOf, setAttribute, setText, svg, hueOf } from "./dom.js";
+import { agentCell, agentLink, badge, h, historyOf, setAttribute, setText, svg, hueOf } from "./dom.js";
 import { List } from "./list.js";
 import { barsOf, deadlocksOf } from "./past.js";
 import { durationText, keysOf, keysText, plural, timeText } from "./words.js";
@@ -12,7 +12,7 @@ const cell = (name, ...children) => h("div", { class: `cell ${name}`, role: "gri
 function makeRow() {
   const row = h("div", { class: "row waiter" });
   row.parts = {
-    place: h("span"), who: h("span"), key: h("span", { class: "key" }), more: h("span", { class: "more" }),
+    place: h("span"), who: agentCell(), key: h("span", { class: "key" }), more: h("span", { class: "more" }),
     mode: h("span", { class: "tag", hidden: true }, "shared"), blocker: h("span"), time: h("span"),
     turn: h("span"), reason: h("span"),
   };
@@ -112,12 +112,7 @@ export class Queue {
     const now = Date.now();
     const keys = keysOf(waiter);
     setText(parts.place, String(index + 1));
-    if (parts.who.id_ !== waiter.id) {
-      parts.who.id_ = waiter.id;
-      const anchor = agentLink(waiter.agent, waiter.session, true);
-      anchor.tabIndex = -1;
-      parts.who.replaceChildren(anchor);
-    }
+    parts.who.show(waiter.agent, waiter.session, true);
     setText(parts.key, keys[0]);
     setText(parts.more, keys.length > 1 ? ` +${keys.length - 1}` : "");
     parts.mode.hidden = waiter.resources[0].mode !== "shared";

@@ -1,6 +1,6 @@
 // The last hour to the last week: a lane for each agent, solid bars for leases, hatched ones for
 // waits; then who blocked whom, the hottest paths, and what was refused.
-import { agentLink, h, historyOf, setAttribute, setText, svg, hueOf } from "./dom.js";
+import { agentLink, h, historyOf, setText, svg, hueOf } from "./dom.js";
 import { barsOf, blocksOf, hottest, kRefusals } from "./past.js";
 import { dayText, durationText, eventText, hourText, keysText, kindOf, plural, timeText, causeText } from "./words.js";
 
@@ -234,5 +234,3 @@ export class Timeline {
     return [...counts].sort((a, b) => b[1] - a[1]).map(([name, count]) => `${count.toLocaleString()} ${name}`).join(" · ");
   }
 }
-
-export { setAttribute };
