@@ -35,8 +35,10 @@ const kBrowsers = { chromium: "/usr/bin/chromium", firefox: "/usr/bin/firefox-es
 export async function openBrowser(name) {
   const path = kBrowsers[name];
   if (!existsSync(path)) skip(`${path} is not installed`);
-  const { [name]: kind } = load("playwright-core");
-  // Firefox's own protocol differs between builds: Debian's is driven by WebDriver BiDi.
+  // Playwright's protocol for Firefox needs Playwright's own build. Debian's is driven by WebDriver
+  // BiDi; versions after 1.55 want commands of it that Firefox 140 does not have.
+  const playwright = load("playwright-core");
+  const kind = name === "firefox" ? playwright._bidiFirefox : playwright.chromium;
   const args = name === "chromium" ? ["--no-sandbox", "--disable-dev-shm-usage"] : [];
   return kind.launch({ executablePath: path, args, headless: true });
 }
