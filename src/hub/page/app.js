@@ -113,8 +113,8 @@ class Page {
   }
 
   route() {
-    if (!this.api?.realm) return;
     if (location.hash.startsWith("#token=")) return location.reload();
+    if (!this.api?.realm) return;
     const [name, query] = location.hash.replace(/^#\/?/, "").split("?");
     const View = kViews[name] ?? Now;
     this.view?.unmount();
