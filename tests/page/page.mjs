@@ -27,6 +27,8 @@ async function openTab(context, url) {
 const see = (tab, text, within = "main") =>
   tab.locator(within).getByText(text).filter({ visible: true }).first().waitFor({ timeout: kPatience });
 
+const visit = (tab, view) => tab.locator(`#views a[href="#/${view}"]`).click();
+
 async function stage(body, options = {}) {
   const scene = new Scene();
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
@@ -40,7 +42,7 @@ async function stage(body, options = {}) {
     const tokens = await morning(scene);
     await body({ scene, context, open, ...tokens, enter: (token = tokens.admin, to = "") => open(`${scene.url}#token=${token}`).then(async (tab) => {
       await tab.locator("#state[data-state=live]").waitFor({ timeout: kPatience });
-      if (to) await tab.goto(`${scene.url}#${to}`);
+      if (to) await visit(tab, to);
       return tab;
     }) });
     for (const tab of tabs) assert.deepEqual(tab.faults, [], "errors of the page");
@@ -129,7 +131,7 @@ check("filters and the tree", () => stage(async ({ enter }) => {
 }));
 
 check("the queue, the graph, and a refused deadlock with its cycle", () => stage(async ({ enter }) => {
-  const tab = await enter(undefined, "/queue");
+  const tab = await enter(undefined, "queue");
   await see(tab, "4 requests wait. backend blocks 2 of them.");
   const places = await tab.locator(".waiter.row .holder .name").allInnerTexts();
   assert.deepEqual(places, ["frontend", "mobile", "tester", "backend"]);
@@ -140,7 +142,7 @@ check("the queue, the graph, and a refused deadlock with its cycle", () => stage
 }));
 
 check("the timeline: lanes, who blocked whom, hot paths, refusals", () => stage(async ({ enter }) => {
-  const tab = await enter(undefined, "/timeline");
+  const tab = await enter(undefined, "timeline");
   await see(tab, /11 agents, 1\d leases and 5 waits since/);
   assert.equal(await tab.locator(".lane").count(), 11);
   await see(tab, "2 refused: held · 1 refused: deadlock");
@@ -154,7 +156,9 @@ check("the timeline: lanes, who blocked whom, hot paths, refusals", () => stage(
 }));
 
 check("history of an agent and of a resource, live", () => stage(async ({ enter, scene }) => {
-  const tab = await enter(undefined, "/history?agent=codex");
+  const tab = await enter(undefined, "history");
+  await tab.getByLabel("Agent").fill("codex");
+  await tab.getByRole("button", { name: "Show" }).click();
   await see(tab, "4 events of codex, last hour.");
   await see(tab, "held by backend");
   scene.run("codex", "release", "--all");
@@ -274,14 +278,14 @@ check("what agents write is text", () => stage(async ({ enter, scene }) => {
 const kScripts = name === "chromium";
 const kShown = { now: "8 agents hold", queue: "4 requests wait.", timeline: /11 agents/, history: /events, last hour/, messages: "No messages to page@ana." };
 for (const theme of ["light", "dark"]) {
-  check(`every view at every size, ${theme}${kScripts ? "; axe finds nothing, nothing is cut off" : ""}`, () => stage(async ({ enter, scene }) => {
+  check(`every view at every size, ${theme}${kScripts ? "; axe finds nothing, nothing is cut off" : ""}`, () => stage(async ({ enter }) => {
     const tab = await enter();
     while (!kScripts && !(await tab.locator("#theme").innerText()).endsWith(theme)) await tab.locator("#theme").click();
     for (const [width, height] of kSizes) {
       await tab.setViewportSize({ width, height });
       for (const view of ["now", "now+panel", "queue", "timeline", "history", "messages"]) {
         const [place] = view.split("+");
-        await tab.goto(`${scene.url}#/${place}`);
+        await visit(tab, place);
         await see(tab, kShown[place]);
         await sleep(400);
         if (view.includes("+")) await tab.locator(".lease.row", { hasText: "src/auth/" }).click();

@@ -41,14 +41,12 @@ for (const theme of ["light", "dark"]) {
   };
   await take("now");
   if (theme === "light") {
-    await tab.evaluate(() => { location.hash = "/queue"; });
+    await tab.getByRole("link", { name: "Queue" }).click();
     await take("queue");
   }
   if (theme === "dark") {
-    await tab.evaluate(() => {
-      sessionStorage.setItem("lockkeeper-range", "10m");
-      location.hash = "/timeline";
-    });
+    await tab.getByRole("link", { name: "Timeline" }).click();
+    await tab.getByRole("button", { name: "10m" }).click();
     await take("timeline");
   }
   await context.close();
