@@ -213,9 +213,10 @@ Result<void> Rest::events(const Visit& visit) {
   call.most = std::clamp<std::uint64_t>(most, 1, kEventsMost);
   LK_ASSIGN(const std::uint64_t last, number_of(visit, "last", 0));
   if (last != 0) {
+    constexpr std::initializer_list<const char*> kFilters = {"since", "from", "agent", "under",
+                                                             "limit"};
     const bool filtered = std::ranges::any_of(
-        {"since", "from", "agent", "under", "limit"},
-        [&](const char* name) { return visit.target.query.contains(name); });
+        kFilters, [&](const char* name) { return visit.target.query.contains(name); });
     if (filtered) {
       return fail(Code::kInvalidInput, "last takes no filters", "send last alone");
     }

@@ -45,9 +45,8 @@ TEST_F(Page, TheFilesArePublicAndUnderAStrictPolicy) {
 TEST_F(Page, WhatIsNotAFileOfThePageNeedsAToken) {
   add_token(stage_, "alice");
   const HubServer hub(stage_);
-  for (const char* const path :
-       {"/page/", "/page/none.js", "/page/../v1/list", "/index.html", "/page/app.js/",
-        "/page/%2e%2e/v1/list", "/v1/list", "/metrics"}) {
+  for (const char* const path : {"/page/", "/page/none.js", "/page/../v1/list", "/index.html",
+                                 "/page/app.js/", "/page/%2e%2e/v1/list", "/v1/list", "/metrics"}) {
     EXPECT_EQ(fetch(hub, path).status, 401) << path;
   }
   EXPECT_EQ(fetch(hub, "/", "Content-Length: 0\r\n", "POST").status, 401);

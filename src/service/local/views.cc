@@ -187,7 +187,8 @@ Result<Reply<ListReply>> LocalService::list(const ListCall& call) {
     if (from.empty()) break;
   }
   // As their turns come, not as the rows lie.
-  std::ranges::sort(reply.waiters, {}, [](const core::Waiter& each) { return each.request.created; });
+  std::ranges::sort(reply.waiters, {},
+                    [](const core::Waiter& each) { return each.request.created; });
   reply.moved = pages > 2;
   std::vector<core::LeaseId> dead;
   for (const auto& listed : reply.leases) {
