@@ -170,9 +170,9 @@ export class Queue {
     const columns = [];
     for (const agent of agents) (columns[depth.get(agent)] ??= []).push(agent);
     const shown = columns.filter(Boolean).reverse();
-    const [width, height, gapY, labelRoom] = [150, 34, 54, 10];
+    const [width, height, gapY, labelRoom] = [136, 34, 54, 10];
     const room = this.graph.clientWidth - 2 * labelRoom - 30 - shown.length * width;
-    const gapX = Math.min(260, Math.max(90, room / Math.max(1, shown.length - 1)));
+    const gapX = Math.min(260, Math.max(70, room / Math.max(1, shown.length - 1)));
     const at = new Map();
     const rows = Math.max(...shown.map((each) => each.length));
     shown.forEach((column, x) => column.forEach((agent, y) => {
@@ -187,7 +187,9 @@ export class Queue {
       const b = at.get(to);
       const [x1, y1, x2, y2] = [a.x + width, a.y + height / 2, b.x - 6, b.y + height / 2];
       const bend = Math.max(30, Math.abs(x2 - x1) / 3);
-      const label = count > 1 ? `${count} requests` : short([...keys][0], Math.floor((gapX - 30) / 7.3));
+      // The list below has the whole names.
+      const most = Math.floor((gapX - 30) / 7.3);
+      const label = most < 9 ? "" : count > 1 ? `${count} requests` : short([...keys][0], most);
       return svg("g", { class: "edge" },
         svg("path", { d: `M${x1} ${y1} C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`, "marker-end": "url(#arrow)" }),
         svg("text", { x: String(x1 + 12), y: String(y1 + (y2 - y1) * 0.06 - 6) }, label));
@@ -197,7 +199,7 @@ export class Queue {
       const waits = depth.get(agent) > 0;
       return svg("g", { class: `node hue-${hueOf(agent)}${waits ? " waits" : ""}`, transform: `translate(${x} ${y})` },
         svg("rect", { width: String(width), height: String(height), rx: "6" }),
-        svg("text", { x: "12", y: "22" }, short(agent, 17)));
+        svg("text", { x: "12", y: "22" }, short(agent, 15)));
     });
     const words = all.map((edge) => `${edge.from} waits for ${edge.to}: ${keysText([...edge.keys], 2)}`);
     const picture = svg("svg", { viewBox: `0 0 ${wide} ${high}`, width: String(wide), height: String(high), role: "img", "aria-label": "Wait-for graph; the list below says the same" },
