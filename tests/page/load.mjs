@@ -9,7 +9,8 @@ await scene.serve("127.0.0.1:0", ["--no-auth"]);
 
 async function post(path, agent, body) {
   const answer = await fetch(`http://127.0.0.1:${scene.port}/v1/${path}`, {
-    method: "POST", body: JSON.stringify(body),
+    method: "POST",
+    body: JSON.stringify(body),
     headers: { "Lockkeeper-Agent": agent, "Content-Type": "application/json" },
   });
   assert.ok(answer.ok, await answer.text());
@@ -20,7 +21,11 @@ let done = 0;
 const more = async () => {
   while (done < Number(leases)) {
     const n = done++;
-    await post("acquire", `agent-${n % kAgents}`, { resources: [`src/m${n % 97}/f${n}.c`], reason: `change ${n}`, ttl: "2h" });
+    await post("acquire", `agent-${n % kAgents}`, {
+      resources: [`src/m${n % 97}/f${n}.c`],
+      reason: `change ${n}`,
+      ttl: "2h",
+    });
   }
 };
 const begun = Date.now();
@@ -32,34 +37,53 @@ const tab = await (await browser.newContext({ viewport: { width: 1440, height: 9
 tab.on("pageerror", (error) => console.log(`error: ${error}`));
 const opened = Date.now();
 await tab.goto(scene.url);
-await tab.locator(".shown", { hasText: `${Number(leases).toLocaleString("en-US")} leases` }).waitFor({ timeout: 60_000 });
+await tab
+  .locator(".shown", { hasText: `${Number(leases).toLocaleString("en-US")} leases` })
+  .waitFor({ timeout: 60_000 });
 console.log(`shown ${((Date.now() - opened) / 1000).toFixed(2)} s after it was opened`);
 
 // Frames while it scrolls up and down, and what kept the main thread for long.
-const measure = (ms) => tab.evaluate((length) => new Promise((finish) => {
-  const gaps = [];
-  const long = [];
-  try {
-    new PerformanceObserver((list) => long.push(...list.getEntries().map((each) => each.duration)))
-      .observe({ type: "longtask" });
-  } catch { /* not in Firefox */ }
-  const grid = document.querySelector(".grid.leases");
-  const high = grid.scrollHeight;
-  const start = performance.now();
-  let last = start;
-  const frame = (now) => {
-    gaps.push(now - last);
-    last = now;
-    grid.scrollTop = ((1 + Math.sin((now - start) / 1500)) * high) / 2;
-    if (now - start < length) requestAnimationFrame(frame);
-    else {
-      gaps.sort((a, b) => a - b);
-      const at = (part) => gaps[Math.min(gaps.length - 1, Math.floor(part * gaps.length))].toFixed(1);
-      finish({ frames: gaps.length, p50: at(0.5), p95: at(0.95), p99: at(0.99), worst: at(1), long: long.length, longest: Math.max(0, ...long).toFixed(0) });
-    }
-  };
-  requestAnimationFrame(frame);
-}), ms);
+const measure = (ms) =>
+  tab.evaluate(
+    (length) =>
+      new Promise((finish) => {
+        const gaps = [];
+        const long = [];
+        try {
+          new PerformanceObserver((list) =>
+            long.push(...list.getEntries().map((each) => each.duration)),
+          ).observe({ type: "longtask" });
+        } catch {
+          /* not in Firefox */
+        }
+        const grid = document.querySelector(".grid.leases");
+        const high = grid.scrollHeight;
+        const start = performance.now();
+        let last = start;
+        const frame = (now) => {
+          gaps.push(now - last);
+          last = now;
+          grid.scrollTop = ((1 + Math.sin((now - start) / 1500)) * high) / 2;
+          if (now - start < length) requestAnimationFrame(frame);
+          else {
+            gaps.sort((a, b) => a - b);
+            const at = (part) =>
+              gaps[Math.min(gaps.length - 1, Math.floor(part * gaps.length))].toFixed(1);
+            finish({
+              frames: gaps.length,
+              p50: at(0.5),
+              p95: at(0.95),
+              p99: at(0.99),
+              worst: at(1),
+              long: long.length,
+              longest: Math.max(0, ...long).toFixed(0),
+            });
+          }
+        };
+        requestAnimationFrame(frame);
+      }),
+    ms,
+  );
 
 console.log("at rest:", JSON.stringify(await measure(3_000)));
 let events = 0;
@@ -84,7 +108,9 @@ const busy = await measure(Number(seconds) * 1000);
 going = false;
 await churn;
 console.log(`with ${(events / Number(seconds)).toFixed(0)} events a second:`, JSON.stringify(busy));
-await tab.locator(".shown", { hasText: `${Number(leases).toLocaleString("en-US")} leases` }).waitFor({ timeout: 30_000 });
+await tab
+  .locator(".shown", { hasText: `${Number(leases).toLocaleString("en-US")} leases` })
+  .waitFor({ timeout: 30_000 });
 await browser.close();
 await scene.end();
 process.exit(0);

@@ -10,16 +10,29 @@ const { admin } = await morning(scene);
 
 // Agents that want the same few files, one after another.
 const kWork = [
-  ["codex", "src/billing/invoice.py", "rounding"], ["gemini", "src/billing/", "currencies"],
-  ["claude-code", "src/billing/invoice.py", "tax"], ["tester", "tests/billing/", "tax tests"],
-  ["mobile", "src/ui/button.tsx", "focus ring"], ["design", "src/ui/", "spacing"],
+  ["codex", "src/billing/invoice.py", "rounding"],
+  ["gemini", "src/billing/", "currencies"],
+  ["claude-code", "src/billing/invoice.py", "tax"],
+  ["tester", "tests/billing/", "tax tests"],
+  ["mobile", "src/ui/button.tsx", "focus ring"],
+  ["design", "src/ui/", "spacing"],
 ];
 const end = Date.now() + kSeconds * 1000;
 async function work([agent, path, reason], at) {
   await sleep(at * 1500);
   while (Date.now() < end) {
     const hold = 4 + ((at * 3) % 7);
-    const done = scene.start(agent, "run", path, "--wait", "--reason", reason, "--", "sleep", String(hold));
+    const done = scene.start(
+      agent,
+      "run",
+      path,
+      "--wait",
+      "--reason",
+      reason,
+      "--",
+      "sleep",
+      String(hold),
+    );
     await new Promise((finish) => done.once("exit", finish));
     await sleep(1000 + at * 700);
   }
@@ -30,7 +43,9 @@ await sleep(kSeconds * 1000 - 500);
 const browser = await openBrowser("chromium");
 for (const theme of ["light", "dark"]) {
   const context = await browser.newContext({
-    viewport: { width: 1280, height: 800 }, colorScheme: theme, locale: "en-GB",
+    viewport: { width: 1280, height: 800 },
+    colorScheme: theme,
+    locale: "en-GB",
   });
   const tab = await context.newPage();
   await tab.goto(`${scene.url}#token=${admin}`);

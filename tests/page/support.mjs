@@ -53,8 +53,12 @@ export class Scene {
     this.repository = join(this.folder, "app");
     mkdirSync(this.repository, { recursive: true });
     this.environment = {
-      PATH: process.env.PATH, HOME: this.folder, LANG: "C.UTF-8", TZ: process.env.TZ ?? "UTC",
-      XDG_CONFIG_HOME: join(this.folder, "config"), XDG_STATE_HOME: join(this.folder, "state"),
+      PATH: process.env.PATH,
+      HOME: this.folder,
+      LANG: "C.UTF-8",
+      TZ: process.env.TZ ?? "UTC",
+      XDG_CONFIG_HOME: join(this.folder, "config"),
+      XDG_STATE_HOME: join(this.folder, "state"),
     };
     this.processes = [];
     spawnSync("git", ["init", "-q", this.repository], { env: this.environment });
@@ -69,15 +73,22 @@ export class Scene {
 
   run(agent, ...words) {
     const done = spawnSync(program, [...words, "--agent", agent, "--json"], {
-      cwd: this.repository, env: this.environment, encoding: "utf8",
+      cwd: this.repository,
+      env: this.environment,
+      encoding: "utf8",
     });
-    return { status: done.status, json: done.stdout ? JSON.parse(done.stdout.split("\n")[0]) : null };
+    return {
+      status: done.status,
+      json: done.stdout ? JSON.parse(done.stdout.split("\n")[0]) : null,
+    };
   }
 
   // A command that goes on: one that waits, or `run`.
   start(agent, verb, ...words) {
     const child = spawn(program, [verb, "--agent", agent, ...words], {
-      cwd: this.repository, env: this.environment, stdio: "ignore",
+      cwd: this.repository,
+      env: this.environment,
+      stdio: "ignore",
     });
     this.processes.push(child);
     return child;
@@ -93,7 +104,9 @@ export class Scene {
   async serve(listen = "127.0.0.1:0", more = []) {
     const words = ["serve", "--listen", listen, "--realm", `app=${this.repository}`, ...more];
     const hub = spawn(program, words, {
-      cwd: this.repository, env: this.environment, stdio: ["ignore", "ignore", "pipe"],
+      cwd: this.repository,
+      env: this.environment,
+      stdio: ["ignore", "ignore", "pipe"],
     });
     this.processes.push(hub);
     this.hub = hub;
@@ -116,8 +129,13 @@ export class Scene {
 
   async ask(token, method, path, body) {
     const answer = await fetch(`http://127.0.0.1:${this.port}${path}`, {
-      method, body: body === undefined ? undefined : JSON.stringify(body),
-      headers: { Authorization: `Bearer ${token}`, "Lockkeeper-Agent": "tester", "Content-Type": "application/json" },
+      method,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      headers: {
+        Authorization: `Bearer ${token}`,
+        "Lockkeeper-Agent": "tester",
+        "Content-Type": "application/json",
+      },
     });
     return answer.json();
   }
@@ -136,7 +154,9 @@ export class Scene {
   waiting = (token, count) =>
     this.until(token, `${count} waiters`, ({ waiters }) => waiters.length === count);
   holds = (token, agent) =>
-    this.until(token, `held by ${agent}`, ({ leases }) => leases.some((each) => each.agent === agent));
+    this.until(token, `held by ${agent}`, ({ leases }) =>
+      leases.some((each) => each.agent === agent),
+    );
 
   async end() {
     for (const child of this.processes.reverse()) {
@@ -151,8 +171,17 @@ export class Scene {
 
 // A morning of a team: who holds what, who waits, what went wrong. All by the real command line.
 export async function morning(scene) {
-  scene.file("src/auth/login.py", "src/auth/token.py", "src/api/routes.py", "src/api/users.py",
-    "src/billing/invoice.py", "web/app.tsx", "web/theme.css", "docs/guide.md", "db/001.sql");
+  scene.file(
+    "src/auth/login.py",
+    "src/auth/token.py",
+    "src/api/routes.py",
+    "src/api/users.py",
+    "src/billing/invoice.py",
+    "web/app.tsx",
+    "web/theme.css",
+    "docs/guide.md",
+    "db/001.sql",
+  );
   const admin = scene.token("ana", "read", "lock", "break", "admin");
   const guest = scene.token("gus", "read");
   await scene.serve();
@@ -171,11 +200,40 @@ export async function morning(scene) {
   await scene.waiting(admin, 0);
   scene.run("mobile", "release", "--all");
   // What is held.
-  scene.run("backend", "acquire", "src/auth/", "--session", "4f2a", "--reason", "JWT refresh", "--ttl", "2h");
-  scene.run("codex", "acquire", "src/api/routes.py", "src/api/users.py", "--reason", "users by page", "--ttl", "40m");
+  scene.run(
+    "backend",
+    "acquire",
+    "src/auth/",
+    "--session",
+    "4f2a",
+    "--reason",
+    "JWT refresh",
+    "--ttl",
+    "2h",
+  );
+  scene.run(
+    "codex",
+    "acquire",
+    "src/api/routes.py",
+    "src/api/users.py",
+    "--reason",
+    "users by page",
+    "--ttl",
+    "40m",
+  );
   scene.start("claude-code", "run", "web/", "--reason", "dark mode", "--", "sleep", "3600");
   await scene.holds(admin, "claude-code");
-  scene.run("writer", "acquire", "docs/", "--mode", "shared", "--reason", "spelling", "--ttl", "none");
+  scene.run(
+    "writer",
+    "acquire",
+    "docs/",
+    "--mode",
+    "shared",
+    "--reason",
+    "spelling",
+    "--ttl",
+    "none",
+  );
   scene.run("reviewer", "acquire", "docs/guide.md", "--mode", "shared", "--ttl", "20m");
   scene.run("gemini", "acquire", "tests/**/*.py", "--reason", "flaky tests", "--ttl", "30m");
   scene.run("migrator", "acquire", "db:schema:users", "--reason", "add a column", "--ttl", "15m");

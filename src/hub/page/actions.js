@@ -16,10 +16,16 @@ function ask({ title, text, fields = [], verb, danger, run }) {
   const fault = h("p", { class: "fault", role: "alert" });
   const inputs = fields.map((field) => {
     const input = field.choices
-      ? h("select", { name: field.name },
-          ...field.choices.map(([value, label]) => h("option", { value }, label)))
+      ? h(
+          "select",
+          { name: field.name },
+          ...field.choices.map(([value, label]) => h("option", { value }, label)),
+        )
       : h(field.long ? "textarea" : "input", {
-          name: field.name, autocomplete: "off", required: field.required, maxlength: "2000",
+          name: field.name,
+          autocomplete: "off",
+          required: field.required,
+          maxlength: "2000",
           ...(field.long ? { rows: "3" } : { type: "text" }),
         });
     input.value = field.value ?? (field.choices ? field.choices[0][0] : "");
@@ -27,9 +33,15 @@ function ask({ title, text, fields = [], verb, danger, run }) {
   });
   const go = h("button", { class: danger ? "danger" : "primary" }, verb);
   const cancel = h("button", { type: "button", class: "quiet" }, "Cancel");
-  const form = h("form", { method: "dialog" },
-    h("h2", { id: "ask-title" }, title), ...[text].flat().map((each) => h("p", null, each)),
-    ...inputs, fault, h("div", { class: "buttons" }, cancel, go));
+  const form = h(
+    "form",
+    { method: "dialog" },
+    h("h2", { id: "ask-title" }, title),
+    ...[text].flat().map((each) => h("p", null, each)),
+    ...inputs,
+    fault,
+    h("div", { class: "buttons" }, cancel, go),
+  );
   dialog.replaceChildren(form);
   const before = document.activeElement;
   return new Promise((done) => {
@@ -122,7 +134,7 @@ export async function drain(page) {
   const told = await ask({
     title: on ? "Drain this hub?" : "End the drain?",
     text: on
-      ? "Nothing new is granted, in all realms. Holders renew and finish; whoever waits already gets its turn."
+      ? "Nothing new is granted, in all realms. Holders finish; whoever waits already gets its turn."
       : "The hub grants again.",
     verb: on ? "Drain" : "End the drain",
     danger: on,

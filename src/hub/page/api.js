@@ -33,7 +33,11 @@ export class Api {
     const headers = this.headers(owner);
     if (body !== undefined) headers["Content-Type"] = "application/json";
     const answer = await fetch(this.address(path, query), {
-      method, headers, signal, cache: "no-store", credentials: "omit",
+      method,
+      headers,
+      signal,
+      cache: "no-store",
+      credentials: "omit",
       body: body === undefined ? undefined : JSON.stringify(body),
     });
     const text = await answer.text();
@@ -60,7 +64,10 @@ export class Api {
     let since = 0;
     while (all.length < kMost) {
       const { events } = await this.get("events", {
-        from: new Date(from).toISOString(), since, limit: kPage, ...query,
+        from: new Date(from).toISOString(),
+        since,
+        limit: kPage,
+        ...query,
       });
       for (const event of events) if (Date.parse(event.at) >= from) all.push(event);
       if (events.length < kPage) break;

@@ -29,7 +29,9 @@ class Page {
 
   async start() {
     this.theme(localStorage.getItem("lockkeeper-theme") ?? "auto");
-    byId("theme").addEventListener("click", () => this.theme(kThemes[(kThemes.indexOf(this.themeName) + 1) % 3]));
+    byId("theme").addEventListener("click", () =>
+      this.theme(kThemes[(kThemes.indexOf(this.themeName) + 1) % 3]),
+    );
     byId("drain").addEventListener("click", () => drain(this));
     byId("leave").addEventListener("click", () => this.logOut());
     byId("realm").addEventListener("change", (event) => this.enter(event.target.value));
@@ -49,7 +51,8 @@ class Page {
       try {
         ({ realms } = await this.api.get("realms"));
       } catch (error) {
-        if (error.status === 401) return this.askForToken(this.token ? "This hub does not know the token." : "");
+        if (error.status === 401)
+          return this.askForToken(this.token ? "This hub does not know the token." : "");
         this.state("lost", error.status ? error.message : "the hub does not answer; trying again");
         await new Promise((done) => setTimeout(done, 2_000));
       }
@@ -88,20 +91,36 @@ class Page {
     byId("leave").hidden = byId("drain").hidden = true;
     byId("realm").replaceChildren();
     this.state("denied", "not logged in");
-    const input = h("input", { type: "password", id: "token", autocomplete: "off", required: true, placeholder: "lk_…" });
-    const form = h("form", { class: "login", onsubmit: (event) => {
-      event.preventDefault();
-      this.token = input.value.trim();
-      keepToken(this.token);
-      this.logIn();
-    } },
+    const input = h("input", {
+      type: "password",
+      id: "token",
+      autocomplete: "off",
+      required: true,
+      placeholder: "lk_…",
+    });
+    const form = h(
+      "form",
+      {
+        class: "login",
+        onsubmit: (event) => {
+          event.preventDefault();
+          this.token = input.value.trim();
+          keepToken(this.token);
+          this.logIn();
+        },
+      },
       h("h1", null, "Who holds what, and who waits"),
-      h("p", null, "Log in with a token of this hub. It stays in this tab and is forgotten with it."),
+      h(
+        "p",
+        null,
+        "Log in with a token of this hub. It stays in this tab and is forgotten with it.",
+      ),
       why ? h("p", { class: "fault", role: "alert" }, why) : null,
       h("label", { class: "field", for: "token" }, h("span", null, "Token"), input),
       h("div", { class: "buttons" }, h("button", { class: "primary" }, "Log in")),
       h("p", { class: "note" }, "Whoever runs the hub makes one with"),
-      h("pre", null, "lockkeeper token add alice"));
+      h("pre", null, "lockkeeper token add alice"),
+    );
     byId("main").replaceChildren(form);
     input.focus();
   }
@@ -109,7 +128,8 @@ class Page {
   // --- where -----------------------------------------------------------------
 
   go(name, query = {}) {
-    location.hash = `/${name}${Object.keys(query).length > 0 ? `?${new URLSearchParams(query)}` : ""}`;
+    const more = new URLSearchParams(query).toString();
+    location.hash = `/${name}${more ? `?${more}` : ""}`;
   }
 
   route() {
@@ -176,7 +196,10 @@ class Page {
     this.state(phase.name, phase.why);
     byId("drain").hidden = !may(this.link, "admin");
     setText(byId("drain"), who?.draining ? "End the drain" : "Drain");
-    setText(byId("count-queue"), this.link.waiters.length > 0 ? String(this.link.waiters.length) : "");
+    setText(
+      byId("count-queue"),
+      this.link.waiters.length > 0 ? String(this.link.waiters.length) : "",
+    );
     this.view?.update(news);
     this.panel.tick();
     this.drawn = performance.now();
@@ -184,7 +207,13 @@ class Page {
   }
 
   state(name, why) {
-    const words = { loading: "loading", live: "live", lost: "disconnected", refused: "refused", denied: "not logged in" };
+    const words = {
+      loading: "loading",
+      live: "live",
+      lost: "disconnected",
+      refused: "refused",
+      denied: "not logged in",
+    };
     const draining = name === "live" && this.link.who?.draining;
     const state = byId("state");
     setAttribute(state, "data-state", draining ? "draining" : name);
@@ -194,7 +223,12 @@ class Page {
     const trouble = name === "lost" || name === "refused";
     box.hidden = !trouble && !draining;
     if (draining) setText(box, "The hub drains: it grants nothing new. Holders finish.");
-    if (name === "lost") setText(box, `Disconnected since ${timeText(this.link.phase.since)}: ${why}. What you see is from then; the page tries again by itself.`);
+    if (name === "lost")
+      setText(
+        box,
+        `Disconnected since ${timeText(this.link.phase.since)}: ${why}. ` +
+          "What you see is from then; the page tries again by itself.",
+      );
     if (name === "refused") setText(box, `The hub refuses: ${why}`);
   }
 
@@ -226,8 +260,11 @@ class Page {
       return;
     }
     const counts = new Map();
-    for (const event of events) counts.set(kindOf(event).verb, (counts.get(kindOf(event).verb) ?? 0) + 1);
-    byId("said").textContent = `${plural(events.length, "event")}: ${[...counts].map(([verb, count]) => `${count} ${verb}`).join(", ")}`;
+    for (const event of events)
+      counts.set(kindOf(event).verb, (counts.get(kindOf(event).verb) ?? 0) + 1);
+    byId("said").textContent =
+      `${plural(events.length, "event")}: ` +
+      [...counts].map(([verb, count]) => `${count} ${verb}`).join(", ");
   }
 }
 

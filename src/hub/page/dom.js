@@ -41,7 +41,10 @@ export function hueOf(agent) {
 }
 
 export function initials(agent) {
-  const parts = agent.split("@")[0].split(/[^\p{L}\p{N}]+/u).filter(Boolean);
+  const parts = agent
+    .split("@")[0]
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter(Boolean);
   const letters = parts.length > 1 ? parts[0][0] + parts[1][0] : (parts[0] ?? "?").slice(0, 2);
   return letters.toUpperCase();
 }

@@ -6,14 +6,21 @@ import { detailText, keysText, kindOf, timeText } from "./words.js";
 export function makeEventRow() {
   const row = h("div", { class: "row event" });
   row.parts = {
-    time: h("time"), sign: h("span", { class: "sign", "aria-hidden": "true" }), agent: agentCell(),
-    verb: h("span", { class: "verb" }), keys: h("a", { class: "key", tabindex: "-1" }),
+    time: h("time"),
+    sign: h("span", { class: "sign", "aria-hidden": "true" }),
+    agent: agentCell(),
+    verb: h("span", { class: "verb" }),
+    keys: h("a", { class: "key", tabindex: "-1" }),
     detail: h("span", { class: "detail" }),
   };
   const { parts } = row;
   const cell = (name, ...all) => h("div", { class: `cell ${name}`, role: "gridcell" }, ...all);
-  row.append(cell("when number", parts.time), cell("who", parts.agent),
-    cell("what", parts.sign, parts.verb, parts.keys), cell("how", parts.detail));
+  row.append(
+    cell("when number", parts.time),
+    cell("who", parts.agent),
+    cell("what", parts.sign, parts.verb, parts.keys),
+    cell("how", parts.detail),
+  );
   return row;
 }
 
@@ -35,9 +42,16 @@ export function fillEventRow(row, event) {
 }
 
 export function eventGrid(name) {
-  const head = h("div", { class: "row head event", role: "row" },
-    ...[["when number", "At"], ["who", "Agent"], ["what", "What"], ["how", "How and why"]].map(
-      ([kind, text]) => h("div", { class: `cell ${kind}`, role: "columnheader" }, text)));
+  const head = h(
+    "div",
+    { class: "row head event", role: "row" },
+    ...[
+      ["when number", "At"],
+      ["who", "Agent"],
+      ["what", "What"],
+      ["how", "How and why"],
+    ].map(([kind, text]) => h("div", { class: `cell ${kind}`, role: "columnheader" }, text)),
+  );
   return h("div", { class: "grid events", role: "grid", "aria-label": name }, head);
 }
 
@@ -45,7 +59,9 @@ export function eventGrid(name) {
 export function feedOf(page) {
   const element = eventGrid("What happened last");
   const list = new List(element, {
-    make: makeEventRow, fill: fillEventRow, keyOf: (event) => event.seq,
+    make: makeEventRow,
+    fill: fillEventRow,
+    keyOf: (event) => event.seq,
     open: (event) => {
       const lease = page.link.leases.get(event.lease);
       if (lease) page.open(lease);

@@ -6,8 +6,22 @@ import { List } from "./list.js";
 import { plural } from "./words.js";
 
 const kHour = 3_600_000;
-const kRanges = [["1h", kHour, "last hour"], ["1d", 24 * kHour, "last day"], ["7d", 168 * kHour, "last week"], ["all", 0, "all that is kept"]];
-const kKinds = [["", "everything"], ["granted", "grants"], ["queued", "waits"], ["refused", "refusals"], ["released", "releases"], ["broken", "breaks"], ["expired", "expiries"], ["warned", "warnings"]];
+const kRanges = [
+  ["1h", kHour, "last hour"],
+  ["1d", 24 * kHour, "last day"],
+  ["7d", 168 * kHour, "last week"],
+  ["all", 0, "all that is kept"],
+];
+const kKinds = [
+  ["", "everything"],
+  ["granted", "grants"],
+  ["queued", "waits"],
+  ["refused", "refusals"],
+  ["released", "releases"],
+  ["broken", "breaks"],
+  ["expired", "expiries"],
+  ["warned", "warnings"],
+];
 
 export class History {
   title = "History";
@@ -17,25 +31,65 @@ export class History {
   }
 
   mount(root, query) {
-    this.query = { agent: query.get("agent") ?? "", under: query.get("under") ?? "", range: query.get("range") ?? "1h", kind: query.get("kind") ?? "" };
-    const field = (name, props) => h("input", { type: "text", value: this.query[name], autocomplete: "off", spellcheck: "false", ...props });
+    this.query = {
+      agent: query.get("agent") ?? "",
+      under: query.get("under") ?? "",
+      range: query.get("range") ?? "1h",
+      kind: query.get("kind") ?? "",
+    };
+    const field = (name, props) =>
+      h("input", {
+        type: "text",
+        value: this.query[name],
+        autocomplete: "off",
+        spellcheck: "false",
+        ...props,
+      });
     this.agent = field("agent", { placeholder: "all", list: "agents" });
     this.under = field("under", { placeholder: "all" });
-    const choice = (name, choices) => h("select", { onchange: () => this.go() }, ...choices.map(([value, text]) => h("option", { value, selected: value === this.query[name] }, text)));
-    this.range = choice("range", kRanges.map(([name, , text]) => [name, text]));
+    const choice = (name, choices) =>
+      h(
+        "select",
+        { onchange: () => this.go() },
+        ...choices.map(([value, text]) =>
+          h("option", { value, selected: value === this.query[name] }, text),
+        ),
+      );
+    this.range = choice(
+      "range",
+      kRanges.map(([name, , text]) => [name, text]),
+    );
     this.kind = choice("kind", kKinds);
     this.known = h("datalist", { id: "agents" });
-    const form = h("form", { class: "filters", onsubmit: (event) => { event.preventDefault(); this.go(); } },
-      h("label", null, "Agent", this.agent), h("label", null, "Resource", this.under),
-      h("label", null, "Time", this.range), h("label", null, "Kind", this.kind), this.known,
-      h("button", { class: "primary" }, "Show"));
+    const form = h(
+      "form",
+      {
+        class: "filters",
+        onsubmit: (event) => {
+          event.preventDefault();
+          this.go();
+        },
+      },
+      h("label", null, "Agent", this.agent),
+      h("label", null, "Resource", this.under),
+      h("label", null, "Time", this.range),
+      h("label", null, "Kind", this.kind),
+      this.known,
+      h("button", { class: "primary" }, "Show"),
+    );
     this.sentence = h("p", { class: "sentence" }, "Reading the history…");
     this.grid = eventGrid("History, the newest first");
     this.empty = h("div", { class: "empty", hidden: true });
-    root.append(h("h1", { class: "hidden" }, "History"), this.sentence, h("div", { class: "bar" }, form),
-      h("section", { class: "pane pane-history", "aria-label": "Events" }, this.grid, this.empty));
+    root.append(
+      h("h1", { class: "hidden" }, "History"),
+      this.sentence,
+      h("div", { class: "bar" }, form),
+      h("section", { class: "pane pane-history", "aria-label": "Events" }, this.grid, this.empty),
+    );
     this.list = new List(this.grid, {
-      make: makeEventRow, fill: fillEventRow, keyOf: (event) => event.seq,
+      make: makeEventRow,
+      fill: fillEventRow,
+      keyOf: (event) => event.seq,
       open: (event) => {
         const lease = this.page.link.leases.get(event.lease);
         if (lease) this.page.open(lease);
@@ -50,7 +104,12 @@ export class History {
   }
 
   go() {
-    const all = { agent: this.agent.value.trim(), under: this.under.value.trim(), range: this.range.value, kind: this.kind.value };
+    const all = {
+      agent: this.agent.value.trim(),
+      under: this.under.value.trim(),
+      range: this.range.value,
+      kind: this.kind.value,
+    };
     this.page.go("history", Object.fromEntries(Object.entries(all).filter(([, value]) => value)));
   }
 
@@ -72,12 +131,23 @@ export class History {
 
   isWanted(event) {
     const { agent, under, kind } = this.query;
-    return (!agent || event.agent === agent || event.by?.agent === agent) && (!kind || event.event === kind) &&
-      (!under || event.resources.some((key) => overlap(key, under)));
+    return (
+      (!agent || event.agent === agent || event.by?.agent === agent) &&
+      (!kind || event.event === kind) &&
+      (!under || event.resources.some((key) => overlap(key, under)))
+    );
   }
 
   tellAgents() {
-    const names = [...new Set([...this.page.link.leases.values(), ...this.page.link.waiters, ...this.page.link.events].map((each) => each.agent))].sort();
+    const names = [
+      ...new Set(
+        [
+          ...this.page.link.leases.values(),
+          ...this.page.link.waiters,
+          ...this.page.link.events,
+        ].map((each) => each.agent),
+      ),
+    ].sort();
     if (names.join() !== this.names) {
       this.names = names.join();
       this.known.replaceChildren(...names.slice(0, 200).map((value) => h("option", { value })));
@@ -101,11 +171,20 @@ export class History {
     this.list.show([...this.events].reverse());
     const what = kKinds.find(([name]) => name === kind)?.[1] ?? "everything";
     const when = kRanges.find(([name]) => name === range)?.[2] ?? "last hour";
-    const of = [agent ? `of ${agent}` : "", under ? `on ${under}` : "", kind ? `(${what})` : ""].filter(Boolean).join(" ");
+    const of = [agent ? `of ${agent}` : "", under ? `on ${under}` : "", kind ? `(${what})` : ""]
+      .filter(Boolean)
+      .join(" ");
     setText(this.sentence, `${plural(this.events.length, "event")}${of ? ` ${of}` : ""}, ${when}.`);
     this.empty.hidden = this.events.length > 0;
-    this.empty.replaceChildren(h("p", null, "Nothing of this kind happened in this time. The same in a terminal:"),
-      h("pre", null, `lockkeeper log${range === "all" ? "" : ` --since ${range}`}${agent ? ` --agent ${agent}` : ""}${under ? ` --under ${under}` : ""}`));
+    const flags = [
+      range !== "all" && `--since ${range}`,
+      agent && `--agent ${agent}`,
+      under && `--under ${under}`,
+    ];
+    this.empty.replaceChildren(
+      h("p", null, "Nothing of this kind happened in this time. The same in a terminal:"),
+      h("pre", null, ["lockkeeper log", ...flags.filter(Boolean)].join(" ")),
+    );
   }
 
   tick() {

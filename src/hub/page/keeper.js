@@ -24,17 +24,31 @@ function withTimes(lease) {
   return lease;
 }
 
-const leaseOf = (event) => withTimes({
-  id: event.lease, fence: event.fence, agent: event.agent, session: event.session,
-  resources: event.resources.map((key) => ({ key, mode: null })), reason: event.reason,
-  task: event.task, acquired_at: event.at, alive: null, attached: null,
-});
+const leaseOf = (event) =>
+  withTimes({
+    id: event.lease,
+    fence: event.fence,
+    agent: event.agent,
+    session: event.session,
+    resources: event.resources.map((key) => ({ key, mode: null })),
+    reason: event.reason,
+    task: event.task,
+    acquired_at: event.at,
+    alive: null,
+    attached: null,
+  });
 
-const waiterOf = (event) => withTimes({
-  id: event.lease, agent: event.agent, session: event.session, reason: event.reason,
-  task: event.task, resources: event.resources.map((key) => ({ key, mode: null })),
-  waiting_since: event.at, waits_for: null,
-});
+const waiterOf = (event) =>
+  withTimes({
+    id: event.lease,
+    agent: event.agent,
+    session: event.session,
+    reason: event.reason,
+    task: event.task,
+    resources: event.resources.map((key) => ({ key, mode: null })),
+    waiting_since: event.at,
+    waits_for: null,
+  });
 
 export class Keeper {
   constructor({ token, realm, tell }) {
@@ -59,8 +73,12 @@ export class Keeper {
 
   everything() {
     return {
-      what: "all", phase: this.phase, who: this.who, events: this.events,
-      leases: [...this.leases.values()], waiters: [...this.waiters.values()],
+      what: "all",
+      phase: this.phase,
+      who: this.who,
+      events: this.events,
+      leases: [...this.leases.values()],
+      waiters: [...this.waiters.values()],
     };
   }
 
@@ -71,7 +89,10 @@ export class Keeper {
       const { put, gone, events, waiters, other } = this.news;
       this.fresh();
       this.tell({
-        what: "some", put: [...put.values()], gone: [...gone], events,
+        what: "some",
+        put: [...put.values()],
+        gone: [...gone],
+        events,
         waiters: waiters ? [...this.waiters.values()] : null,
         ...(other ? { phase: this.phase, who: this.who } : {}),
       });
@@ -149,15 +170,18 @@ export class Keeper {
   syncSoon(most = Infinity) {
     if (this.syncing || this.stopped) return;
     const wait = Math.max(0, (this.synced ?? 0) + (this.rest ?? 0) - performance.now());
-    this.syncing = setTimeout(async () => {
-      try {
-        await this.sync();
-      } catch {
-        // the stream tells if the hub is gone
-      }
-      this.syncing = null;
-      if (this.touched.size > 0) this.syncSoon();
-    }, Math.min(most, wait));
+    this.syncing = setTimeout(
+      async () => {
+        try {
+          await this.sync();
+        } catch {
+          // the stream tells if the hub is gone
+        }
+        this.syncing = null;
+        if (this.touched.size > 0) this.syncSoon();
+      },
+      Math.min(most, wait),
+    );
   }
 
   async look() {
@@ -183,9 +207,13 @@ export class Keeper {
       const headers = { ...this.api.headers(), Accept: "text/event-stream" };
       headers["Last-Event-ID"] = String(this.seq);
       const answer = await fetch(this.api.address("events"), {
-        headers, signal: stop.signal, cache: "no-store", credentials: "omit",
+        headers,
+        signal: stop.signal,
+        cache: "no-store",
+        credentials: "omit",
       });
-      if (!answer.ok) throw new Refused(answer.status, { code: "failed", message: await answer.text() });
+      if (!answer.ok)
+        throw new Refused(answer.status, { code: "failed", message: await answer.text() });
       this.turn("live");
       this.failures = 0;
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();

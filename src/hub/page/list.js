@@ -85,7 +85,8 @@ export class List {
     const view = this.element;
     const bottom = top + this.height;
     if (top - this.head < view.scrollTop) view.scrollTop = top - this.head;
-    else if (bottom > view.scrollTop + view.clientHeight) view.scrollTop = bottom - view.clientHeight;
+    else if (bottom > view.scrollTop + view.clientHeight)
+      view.scrollTop = bottom - view.clientHeight;
     this.draw();
   }
 
@@ -98,8 +99,12 @@ export class List {
     const page = Math.max(1, Math.floor(this.element.clientHeight / this.height) - 2);
     const at = this.index;
     const moves = {
-      ArrowDown: at + 1, ArrowUp: at < 0 ? 0 : at - 1, PageDown: Math.max(at, 0) + page,
-      PageUp: at - page, Home: 0, End: this.items.length - 1,
+      ArrowDown: at + 1,
+      ArrowUp: at < 0 ? 0 : at - 1,
+      PageDown: Math.max(at, 0) + page,
+      PageUp: at - page,
+      Home: 0,
+      End: this.items.length - 1,
     };
     if (event.key in moves) {
       this.activate(Math.min(this.items.length - 1, Math.max(0, moves[event.key])));

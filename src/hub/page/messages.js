@@ -12,15 +12,31 @@ export class Messages {
 
   mount(root) {
     this.sentence = h("p", { class: "sentence" }, "Asking for messages…");
-    this.to = h("input", { type: "text", autocomplete: "off", spellcheck: "false", placeholder: "everybody" });
-    this.write = h("form", { class: "filters", hidden: true, onsubmit: (event) => this.compose(event) },
-      h("label", null, "To agent", this.to), h("button", { class: "primary" }, "Write…"));
+    this.to = h("input", {
+      type: "text",
+      autocomplete: "off",
+      spellcheck: "false",
+      placeholder: "everybody",
+    });
+    this.write = h(
+      "form",
+      { class: "filters", hidden: true, onsubmit: (event) => this.compose(event) },
+      h("label", null, "To agent", this.to),
+      h("button", { class: "primary" }, "Write…"),
+    );
     this.got = h("div", { class: "messages" });
     this.sent = h("div", { class: "messages" });
-    root.append(h("h1", { class: "hidden" }, "Messages"), this.sentence, h("div", { class: "bar" }, this.write),
-      h("div", { class: "cards" },
+    root.append(
+      h("h1", { class: "hidden" }, "Messages"),
+      this.sentence,
+      h("div", { class: "bar" }, this.write),
+      h(
+        "div",
+        { class: "cards" },
         h("section", null, h("h2", null, "To you"), this.got),
-        h("section", null, h("h2", null, "Sent from the page"), this.sent)));
+        h("section", null, h("h2", null, "Sent from the page"), this.sent),
+      ),
+    );
     this.load();
   }
 
@@ -46,16 +62,52 @@ export class Messages {
       return;
     }
     try {
-      const [got, sent] = await Promise.all([this.page.api.get("messages", { all: "1" }), this.page.api.get("messages", { sent: "1" })]);
+      const [got, sent] = await Promise.all([
+        this.page.api.get("messages", { all: "1" }),
+        this.page.api.get("messages", { sent: "1" }),
+      ]);
       if (this.gone) return;
-      const show = (box, all, none, who) => box.replaceChildren(all.length === 0 ? h("p", { class: "note" }, none)
-        : h("ul", { class: "plain" }, ...all.reverse().slice(0, 200).map((each) => h("li", { class: "message" },
-            h("p", { class: "from" }, badge(who(each)), h("span", { class: "name" }, who(each)), h("span", { class: "tag" }, each.type), h("time", { class: "number", datetime: each.at }, timeText(each.at))),
-            h("p", null, each.text)))));
-      show(this.got, got.messages, `No message to you. Agents write to you with: lockkeeper message send ${this.me()} "…"`, (each) => each.from);
+      const show = (box, all, none, who) =>
+        box.replaceChildren(
+          all.length === 0
+            ? h("p", { class: "note" }, none)
+            : h(
+                "ul",
+                { class: "plain" },
+                ...all
+                  .reverse()
+                  .slice(0, 200)
+                  .map((each) =>
+                    h(
+                      "li",
+                      { class: "message" },
+                      h(
+                        "p",
+                        { class: "from" },
+                        badge(who(each)),
+                        h("span", { class: "name" }, who(each)),
+                        h("span", { class: "tag" }, each.type),
+                        h("time", { class: "number", datetime: each.at }, timeText(each.at)),
+                      ),
+                      h("p", null, each.text),
+                    ),
+                  ),
+              ),
+        );
+      show(
+        this.got,
+        got.messages,
+        `No message to you. Agents write to you with: lockkeeper message send ${this.me()} "…"`,
+        (each) => each.from,
+      );
       show(this.sent, sent.messages, "Nothing sent.", (each) => each.to ?? "everybody");
-      setText(this.sentence, got.messages.length === 0 ? `No messages to ${this.me()}.`
-        : `${plural(got.messages.length, "message")} to ${this.me()}, ${got.messages.filter((each) => !each.read).length} unread.`);
+      const unread = got.messages.filter((each) => !each.read).length;
+      setText(
+        this.sentence,
+        got.messages.length === 0
+          ? `No messages to ${this.me()}.`
+          : `${plural(got.messages.length, "message")} to ${this.me()}, ${unread} unread.`,
+      );
     } catch (error) {
       setText(this.sentence, [error.message, error.hint].filter(Boolean).join(". "));
     }

@@ -1,55 +1,73 @@
 // Who holds what: a sentence, a search, a table and a tree.
-import { agentCell, agentLink, badge, h, refill, setAttribute, setText } from "./dom.js";
-import { foldersOf, isPattern, isUnder } from "./keys.js";
+import { agentCell, agentLink, badge, h, setAttribute, setText } from "./dom.js";
+import { isUnder } from "./keys.js";
 import { List } from "./list.js";
 import {
-  aliveText, durationText, keysOf, keysText, plural, remainingPart, remainingText, timeText,
+  aliveText,
+  durationText,
+  keysOf,
+  keysText,
+  plural,
+  remainingPart,
+  remainingText,
+  timeText,
 } from "./words.js";
 import { feedOf } from "./feed.js";
+import { Tree } from "./tree.js";
 
 const kMinute = 60_000;
-const kLogical = /^[a-z][a-z0-9_-]*:/;
+const kNumbers = ["since", "until", "left", "fence"];
 const kSorts = {
-  resource: (a, b) => (a.resources[0].key < b.resources[0].key ? -1 : a.resources[0].key > b.resources[0].key ? 1 : 0),
+  resource: (a, b) =>
+    a.resources[0].key < b.resources[0].key ? -1 : a.resources[0].key > b.resources[0].key ? 1 : 0,
   holder: (a, b) => (a.agent < b.agent ? -1 : a.agent > b.agent ? 1 : 0),
   since: (a, b) => b.acquired_at_ms - a.acquired_at_ms,
   until: (a, b) => (a.expires_at_ms ?? Infinity) - (b.expires_at_ms ?? Infinity),
 };
 const kColumns = [
-  ["resource", "Resource", "resource"], ["holder", "Held by", "holder"],
-  ["waited", "Waited for by", null], ["since", "Since", "since"], ["until", "Until", "until"],
-  ["left", "Remaining", "until"], ["alive", "Alive", null], ["fence", "Fence", null],
+  ["resource", "Resource", "resource"],
+  ["holder", "Held by", "holder"],
+  ["waited", "Waited for by", null],
+  ["since", "Since", "since"],
+  ["until", "Until", "until"],
+  ["left", "Remaining", "until"],
+  ["alive", "Alive", null],
+  ["fence", "Fence", null],
   ["reason", "Reason", null],
 ];
 
-const above = new Map();
-function foldersAbove(key) {
-  let known = above.get(key);
-  if (!known) {
-    known = kLogical.test(key) ? [] : foldersOf(key).filter((each) => !isPattern(each));
-    if (above.size > 50_000) above.clear();
-    above.set(key, known);
-  }
-  return known;
-}
-
-const cell = (name, ...children) => h("div", { class: `cell ${name}`, role: "gridcell" }, ...children);
+const cell = (name, ...children) =>
+  h("div", { class: `cell ${name}`, role: "gridcell" }, ...children);
 
 function makeRow() {
   const row = h("div", { class: "row lease" });
   const gauge = h("span", { class: "gauge" }, h("span"));
   row.parts = {
-    resource: h("span", { class: "key" }), more: h("span", { class: "more" }),
-    mode: h("span", { class: "tag", hidden: true }, "shared"), holder: agentCell(), waited: h("span"),
-    since: h("time"), until: h("span"), left: h("span"), alive: h("span"), fence: h("span"),
-    reason: h("span"), gauge,
+    resource: h("span", { class: "key" }),
+    more: h("span", { class: "more" }),
+    mode: h("span", { class: "tag", hidden: true }, "shared"),
+    holder: agentCell(),
+    waited: h("span"),
+    since: h("time"),
+    until: h("span"),
+    left: h("span"),
+    alive: h("span"),
+    fence: h("span"),
+    reason: h("span"),
+    gauge,
   };
   const { parts } = row;
   row.append(
-    cell("resource", parts.resource, parts.more, parts.mode), cell("holder", parts.holder),
-    cell("waited", parts.waited), cell("since number", parts.since), cell("until number", parts.until),
-    cell("left number", gauge, parts.left), cell("alive", parts.alive),
-    cell("fence number", parts.fence), cell("reason", parts.reason));
+    cell("resource", parts.resource, parts.more, parts.mode),
+    cell("holder", parts.holder),
+    cell("waited", parts.waited),
+    cell("since number", parts.since),
+    cell("until number", parts.until),
+    cell("left number", gauge, parts.left),
+    cell("alive", parts.alive),
+    cell("fence number", parts.fence),
+    cell("reason", parts.reason),
+  );
   return row;
 }
 
@@ -59,7 +77,6 @@ export class Now {
   constructor(page) {
     this.page = page;
     this.sort = "resource";
-    this.closed = new Set(); // folders of the tree
     this.filter = { agent: "", folder: "", age: 0, only: "" };
   }
 
@@ -67,60 +84,137 @@ export class Now {
     this.sentence = h("p", { class: "sentence" });
     this.answer = h("div", { class: "answer", role: "status" });
     this.search = h("input", {
-      type: "search", id: "search", placeholder: "src/auth/login.py", autocomplete: "off",
-      spellcheck: "false", "aria-keyshortcuts": "Control+K",
+      type: "search",
+      id: "search",
+      placeholder: "src/auth/login.py",
+      autocomplete: "off",
+      spellcheck: "false",
+      "aria-keyshortcuts": "Control+K",
     });
-    const form = h("form", { class: "search", role: "search", onsubmit: (event) => this.find(event) },
-      h("label", { for: "search" }, "Who covers a path?"), this.search,
-      h("button", { class: "primary" }, "Look"));
+    const form = h(
+      "form",
+      { class: "search", role: "search", onsubmit: (event) => this.find(event) },
+      h("label", { for: "search" }, "Who covers a path?"),
+      this.search,
+      h("button", { class: "primary" }, "Look"),
+    );
     this.agents = h("select", { onchange: () => this.set("agent", this.agents.value) });
     this.agents.append(h("option", { value: "" }, "all"));
     const folder = h("input", {
-      type: "text", placeholder: "src/", autocomplete: "off", spellcheck: "false",
+      type: "text",
+      placeholder: "src/",
+      autocomplete: "off",
+      spellcheck: "false",
       oninput: (event) => this.set("folder", event.target.value.trim()),
     });
     const choice = (name, choices) =>
-      h("select", { onchange: (event) => this.set(name, event.target.value) },
-        ...choices.map(([value, text]) => h("option", { value }, text)));
-    const filters = h("fieldset", { class: "filters" }, h("legend", { class: "hidden" }, "Filter"),
-      h("label", null, "Agent", this.agents), h("label", null, "Folder", folder),
-      h("label", null, "Age", choice("age", [["0", "any"], ["10", "over 10m"], ["60", "over 1h"], ["1440", "over 1d"]])),
-      h("label", null, "Only", choice("only", [["", "all"], ["waited", "waited for"], ["dead", "dead"], ["ending", "ends within 5m"]])));
+      h(
+        "select",
+        { onchange: (event) => this.set(name, event.target.value) },
+        ...choices.map(([value, text]) => h("option", { value }, text)),
+      );
+    const filters = h(
+      "fieldset",
+      { class: "filters" },
+      h("legend", { class: "hidden" }, "Filter"),
+      h("label", null, "Agent", this.agents),
+      h("label", null, "Folder", folder),
+      h(
+        "label",
+        null,
+        "Age",
+        choice("age", [
+          ["0", "any"],
+          ["10", "over 10m"],
+          ["60", "over 1h"],
+          ["1440", "over 1d"],
+        ]),
+      ),
+      h(
+        "label",
+        null,
+        "Only",
+        choice("only", [
+          ["", "all"],
+          ["waited", "waited for"],
+          ["dead", "dead"],
+          ["ending", "ends within 5m"],
+        ]),
+      ),
+    );
     this.shown = h("p", { class: "shown", role: "status" });
-    const head = h("div", { class: "row head", role: "row" },
+    const head = h(
+      "div",
+      { class: "row head", role: "row" },
       ...kColumns.map(([name, text, sort]) => {
-        const kind = `cell ${name}${["since", "until", "left", "fence"].includes(name) ? " number" : ""}`;
+        const kind = `cell ${name}${kNumbers.includes(name) ? " number" : ""}`;
         if (!sort) return h("div", { class: kind, role: "columnheader" }, text);
-        const button = h("button", { type: "button", tabindex: name === "left" ? "-1" : "0",
-          onclick: () => { this.sort = sort; this.refresh(); } }, text);
-        return h("div", { class: kind, role: "columnheader", "data-sort": name === "left" ? null : sort }, button);
-      }));
+        const button = h(
+          "button",
+          {
+            type: "button",
+            tabindex: name === "left" ? "-1" : "0",
+            onclick: () => {
+              this.sort = sort;
+              this.refresh();
+            },
+          },
+          text,
+        );
+        return h(
+          "div",
+          { class: kind, role: "columnheader", "data-sort": name === "left" ? null : sort },
+          button,
+        );
+      }),
+    );
     this.grid = h("div", { class: "grid leases", role: "grid", "aria-label": "Leases" }, head);
-    this.treeBox = h("div", { class: "tree", role: "tree", "aria-label": "Held resources by folder" });
+    this.treeBox = h("div", {
+      class: "tree",
+      role: "tree",
+      "aria-label": "Held resources by folder",
+    });
     this.empty = h("div", { class: "empty", hidden: true });
     const switches = ["table", "tree"].map((name) =>
-      h("button", { type: "button", "data-shows": name, onclick: () => this.show(name) },
-        name === "table" ? "Table" : "Tree"));
-    this.switches = h("div", { class: "switch", role: "group", "aria-label": "Show as" }, ...switches);
+      h(
+        "button",
+        { type: "button", "data-shows": name, onclick: () => this.show(name) },
+        name === "table" ? "Table" : "Tree",
+      ),
+    );
+    this.switches = h(
+      "div",
+      { class: "switch", role: "group", "aria-label": "Show as" },
+      ...switches,
+    );
     this.feed = feedOf(this.page);
-    this.body = h("div", { class: "now-body" },
+    this.body = h(
+      "div",
+      { class: "now-body" },
       h("section", { class: "pane pane-table", "aria-label": "Table" }, this.grid, this.empty),
       h("section", { class: "pane pane-tree", "aria-label": "Tree" }, this.treeBox),
-      h("section", { class: "pane pane-feed", "aria-label": "What happened last" },
-        h("h2", null, "What happened last"), this.feed.element));
-    root.append(h("h1", { class: "hidden" }, "Who holds what"), this.sentence, form, this.answer,
-      h("div", { class: "bar" }, filters, this.shown, this.switches), this.body);
+      h(
+        "section",
+        { class: "pane pane-feed", "aria-label": "What happened last" },
+        h("h2", null, "What happened last"),
+        this.feed.element,
+      ),
+    );
+    root.append(
+      h("h1", { class: "hidden" }, "Who holds what"),
+      this.sentence,
+      form,
+      this.answer,
+      h("div", { class: "bar" }, filters, this.shown, this.switches),
+      this.body,
+    );
     this.table = new List(this.grid, {
-      make: makeRow, fill: (row, lease) => this.fill(row, lease), keyOf: (lease) => lease.id,
+      make: makeRow,
+      fill: (row, lease) => this.fill(row, lease),
+      keyOf: (lease) => lease.id,
       open: (lease) => this.page.open(lease),
     });
-    this.tree = new List(this.treeBox, {
-      make: () => h("div", { class: "row node" }, h("span", { class: "twig" }),
-        h("span", { class: "key" }), h("span", { class: "holders" })),
-      fill: (row, node) => this.fillNode(row, node), keyOf: (node) => node.path, role: "treeitem",
-      open: (node) => this.toggle(node),
-    });
-    this.treeBox.addEventListener("keydown", (event) => this.pressTree(event));
+    this.tree = new Tree(this.page, this.treeBox);
     this.show(localStorage.getItem("lockkeeper-shows") ?? "table");
   }
 
@@ -132,7 +226,7 @@ export class Now {
 
   show(name) {
     this.body.dataset.shows = name;
-    if (this.leases) this.tree.show(this.nodesOf(this.leases));
+    if (this.leases) this.tree.show(this.leases, this.waitedFor);
     localStorage.setItem("lockkeeper-shows", name);
     for (const each of this.switches.children) {
       each.setAttribute("aria-pressed", String(each.dataset.shows === name));
@@ -155,13 +249,18 @@ export class Now {
       this.tell(path, found.conflicts, found);
     } catch (error) {
       if (error.json?.conflicts) this.tell(path, error.json.conflicts, error.json);
-      else this.answer.replaceChildren(h("p", { class: "fault" }, [error.message, error.hint].filter(Boolean).join(". ")));
+      else
+        this.answer.replaceChildren(
+          h("p", { class: "fault" }, [error.message, error.hint].filter(Boolean).join(". ")),
+        );
     }
   }
 
   tell(path, conflicts, found) {
     if (conflicts.length === 0) {
-      const word = found.mine ? "is yours." : "is free. Nobody holds it, a folder around it or a pattern that matches it.";
+      const word = found.mine
+        ? "is yours."
+        : "is free. Nobody holds it, a folder around it or a pattern that matches it.";
       this.answer.replaceChildren(h("p", null, h("code", null, path), ` ${word}`));
       return;
     }
@@ -172,16 +271,40 @@ export class Now {
       return kind === "waiter" ? `it asks for ${held}` : `${held} lies in it`;
     };
     const now = Date.now();
-    this.answer.replaceChildren(h("ul", { class: "plain" }, ...conflicts.map((each) => {
-      const lease = [...this.page.link.leases.values()].find((one) => one.fence !== null && one.fence === each.fence && one.agent === each.agent);
-      const waits = each.kind === "waiter";
-      return h("li", null, agentLink(each.agent, each.session, waits),
-        h("span", null, waits ? ` waits: ${why(each)}` : ` holds it: ${why(each)}`,
-          `, since ${timeText(each.acquired_at)}`,
-          each.expires_at ? `, for another ${durationText(Date.parse(each.expires_at) - now)}` : "",
-          each.reason ? `, reason “${each.reason}”` : ""),
-        lease ? h("button", { type: "button", class: "quiet", onclick: () => this.page.open(lease) }, "Show") : null);
-    })));
+    this.answer.replaceChildren(
+      h(
+        "ul",
+        { class: "plain" },
+        ...conflicts.map((each) => {
+          const lease = [...this.page.link.leases.values()].find(
+            (one) => one.fence !== null && one.fence === each.fence && one.agent === each.agent,
+          );
+          const waits = each.kind === "waiter";
+          return h(
+            "li",
+            null,
+            agentLink(each.agent, each.session, waits),
+            h(
+              "span",
+              null,
+              waits ? ` waits: ${why(each)}` : ` holds it: ${why(each)}`,
+              `, since ${timeText(each.acquired_at)}`,
+              each.expires_at
+                ? `, for another ${durationText(Date.parse(each.expires_at) - now)}`
+                : "",
+              each.reason ? `, reason “${each.reason}”` : "",
+            ),
+            lease
+              ? h(
+                  "button",
+                  { type: "button", class: "quiet", onclick: () => this.page.open(lease) },
+                  "Show",
+                )
+              : null,
+          );
+        }),
+      ),
+    );
   }
 
   // --- what is shown ---------------------------------------------------------
@@ -202,24 +325,31 @@ export class Now {
     }
     const { agent, folder, age, only } = this.filter;
     const all = this.inOrder(link.leases);
-    const shown = all.filter((lease) =>
-      (!agent || lease.agent === agent) &&
-      (!folder || keysOf(lease).some((key) => isUnder(key, folder))) &&
-      (!age || now - lease.acquired_at_ms > age * kMinute) &&
-      (!only || (only === "waited" && this.waitedFor.has(lease.id)) ||
-        (only === "dead" && lease.alive === false) ||
-        (only === "ending" && lease.expires_at && lease.expires_at_ms - now < 5 * kMinute)));
+    const shown = all.filter(
+      (lease) =>
+        (!agent || lease.agent === agent) &&
+        (!folder || keysOf(lease).some((key) => isUnder(key, folder))) &&
+        (!age || now - lease.acquired_at_ms > age * kMinute) &&
+        (!only ||
+          (only === "waited" && this.waitedFor.has(lease.id)) ||
+          (only === "dead" && lease.alive === false) ||
+          (only === "ending" && lease.expires_at && lease.expires_at_ms - now < 5 * kMinute)),
+    );
     for (const each of this.grid.querySelectorAll("[data-sort]")) {
       setAttribute(each, "aria-sort", each.dataset.sort === this.sort ? "ascending" : null);
     }
     this.leases = shown;
     this.table.show(shown);
-    if (this.treeBox.clientHeight > 0) this.tree.show(this.nodesOf(shown));
+    if (this.treeBox.clientHeight > 0) this.tree.show(shown, this.waitedFor);
     this.tellAgents(all);
     this.tellSentence(all, link);
     this.tellEmpty(all, shown, link);
-    setText(this.shown, shown.length === all.length
-      ? plural(all.length, "lease") : `${shown.length.toLocaleString()} of ${plural(all.length, "lease")}`);
+    setText(
+      this.shown,
+      shown.length === all.length
+        ? plural(all.length, "lease")
+        : `${shown.length.toLocaleString()} of ${plural(all.length, "lease")}`,
+    );
   }
 
   // Sorted; from the last order, because nearly everything is in its place already.
@@ -232,7 +362,8 @@ export class Now {
       kept.push(lease);
       seen.add(before.id);
     }
-    if (kept.length < leases.size) for (const lease of leases.values()) if (!seen.has(lease.id)) kept.push(lease);
+    if (kept.length < leases.size)
+      for (const lease of leases.values()) if (!seen.has(lease.id)) kept.push(lease);
     this.order = kept.sort(kSorts[this.sort]);
     return this.order;
   }
@@ -244,8 +375,10 @@ export class Now {
     this.names = text;
     const { agent } = this.filter;
     if (agent && !names.includes(agent)) names.unshift(agent);
-    this.agents.replaceChildren(h("option", { value: "" }, "all"),
-      ...names.slice(0, 500).map((name) => h("option", { value: name }, name)));
+    this.agents.replaceChildren(
+      h("option", { value: "" }, "all"),
+      ...names.slice(0, 500).map((name) => h("option", { value: name }, name)),
+    );
     this.agents.value = agent;
   }
 
@@ -253,8 +386,10 @@ export class Now {
     if (link.phase.name === "loading") return setText(this.sentence, "Asking who holds what…");
     const agents = new Set(all.map((lease) => lease.agent)).size;
     const count = all.reduce((sum, lease) => sum + lease.resources.length, 0);
-    const first = all.length === 0 ? "Nothing is held."
-      : `${plural(agents, "agent")} ${agents === 1 ? "holds" : "hold"} ${plural(count, "resource")}.`;
+    const first =
+      all.length === 0
+        ? "Nothing is held."
+        : `${plural(agents, "agent holds", "agents hold")} ${plural(count, "resource")}.`;
     const waits = link.waiters.length;
     let second = "Nobody waits.";
     if (waits > 0) {
@@ -265,8 +400,10 @@ export class Now {
       }
       const [[worst, most] = []] = [...blockers].sort((a, b) => b[1] - a[1]);
       const only = link.waiters[0];
-      if (waits === 1 && worst) second = `${only.agent} waits for ${worst}: ${keysText(keysOf(only))}.`;
-      else second = `${plural(waits, "request waits", "requests wait")}${worst ? `, ${most === waits ? "all" : most.toLocaleString()} for ${worst}` : ""}.`;
+      const whom = worst ? `, ${most === waits ? "all" : most.toLocaleString()} for ${worst}` : "";
+      if (waits === 1 && worst)
+        second = `${only.agent} waits for ${worst}: ${keysText(keysOf(only))}.`;
+      else second = `${plural(waits, "request waits", "requests wait")}${whom}.`;
     }
     setText(this.sentence, `${first} ${second}`);
   }
@@ -278,12 +415,16 @@ export class Now {
     const kind = loading ? "loading" : all.length > 0 ? "filtered" : "nothing";
     if (this.emptyKind === kind) return;
     this.emptyKind = kind;
-    this.empty.replaceChildren(...{
-      loading: [h("p", null, "Loading the leases…")],
-      filtered: [h("p", null, "No lease matches the filter.")],
-      nothing: [h("p", null, "Nothing is held. Take something with"),
-        h("pre", null, "lockkeeper acquire src/auth/ --reason \"JWT refresh\"")],
-    }[kind]);
+    this.empty.replaceChildren(
+      ...{
+        loading: [h("p", null, "Loading the leases…")],
+        filtered: [h("p", null, "No lease matches the filter.")],
+        nothing: [
+          h("p", null, "Nothing is held. Take something with"),
+          h("pre", null, 'lockkeeper acquire src/auth/ --reason "JWT refresh"'),
+        ],
+      }[kind],
+    );
   }
 
   fill(row, lease) {
@@ -298,13 +439,30 @@ export class Now {
     const names = waiters.map((each) => each.agent).join();
     if (parts.waited.names !== names) {
       parts.waited.names = names;
-      parts.waited.replaceChildren(...waiters.slice(0, 3).flatMap((each) => [badge(each.agent, true)]),
-        waiters.length === 1 ? h("span", { class: "name" }, waiters[0].agent)
-          : waiters.length > 1 ? h("span", { class: "name" }, String(waiters.length)) : "");
-      setAttribute(parts.waited, "title", names ? waiters.map((each) => each.agent).slice(0, 20).join(", ") : null);
+      parts.waited.replaceChildren(
+        ...waiters.slice(0, 3).flatMap((each) => [badge(each.agent, true)]),
+        waiters.length === 1
+          ? h("span", { class: "name" }, waiters[0].agent)
+          : waiters.length > 1
+            ? h("span", { class: "name" }, String(waiters.length))
+            : "",
+      );
+      setAttribute(
+        parts.waited,
+        "title",
+        names
+          ? waiters
+              .map((each) => each.agent)
+              .slice(0, 20)
+              .join(", ")
+          : null,
+      );
     }
     setText(parts.since, timeText(lease.acquired_at_ms, now));
-    setText(parts.until, lease.expires_at ? timeText(lease.expires_at_ms, now) : remainingText(lease, now));
+    setText(
+      parts.until,
+      lease.expires_at ? timeText(lease.expires_at_ms, now) : remainingText(lease, now),
+    );
     setText(parts.left, remainingText(lease, now));
     const part = Math.round(remainingPart(lease, now) * 100);
     if (parts.gauge.part !== part) {
@@ -317,85 +475,6 @@ export class Now {
     setText(parts.fence, lease.fence === null ? "" : String(lease.fence));
     setText(parts.reason, lease.reason ?? "");
     setAttribute(parts.reason, "title", lease.reason);
-  }
-
-  // --- the tree --------------------------------------------------------------
-
-  // The open folders and what is held in them, as rows.
-  nodesOf(leases) {
-    const nodes = new Map();
-    const node = (path, depth) => {
-      if (!nodes.has(path)) nodes.set(path, { path, depth, holders: [], inside: 0, folder: false });
-      return nodes.get(path);
-    };
-    for (const lease of leases) {
-      for (const { key, mode } of lease.resources) {
-        // A pattern is one row, below the folders that it names.
-        const folders = foldersAbove(key);
-        folders.forEach((folder, depth) => {
-          const each = node(folder, depth);
-          each.folder = true;
-          each.inside += 1;
-        });
-        const each = node(key, folders.length);
-        each.name = key.slice(folders.at(-1)?.length ?? 0);
-        each.holders.push({ lease, mode });
-      }
-    }
-    // As the leases, mostly in order already.
-    const paths = (this.paths ?? []).filter((path) => nodes.has(path));
-    const known = new Set(paths);
-    for (const path of nodes.keys()) if (!known.has(path)) paths.push(path);
-    this.paths = paths.sort();
-    const rows = [];
-    let hidden = null;
-    for (const path of paths) {
-      if (hidden && path.startsWith(hidden)) continue;
-      hidden = null;
-      const each = nodes.get(path);
-      rows.push(each);
-      if (each.folder && this.closed.has(path)) hidden = path;
-    }
-    return rows;
-  }
-
-  fillNode(row, node) {
-    const [twig, key, holders] = row.children;
-    const open = !this.closed.has(node.path);
-    setText(twig, node.folder ? (open ? "▾" : "▸") : "");
-    row.style.paddingInlineStart = `${0.5 + node.depth * 1.1}rem`;
-    setText(key, node.name ?? `${node.path.split("/").at(-2)}/`);
-    setAttribute(row, "title", node.path);
-    setAttribute(row, "aria-level", String(node.depth + 1));
-    setAttribute(row, "aria-expanded", node.folder ? String(open) : null);
-    const text = node.holders.map(({ lease, mode }) => `${lease.id}${mode}${this.waitedFor.get(lease.id)?.length ?? 0}`).join() + node.inside + open;
-    if (holders.text === text) return;
-    holders.text = text;
-    refill(holders, node.holders.slice(0, 3).flatMap(({ lease, mode }) => {
-      const waits = this.waitedFor.get(lease.id)?.length ?? 0;
-      return [badge(lease.agent), h("span", { class: "name" }, lease.agent),
-        mode === "shared" ? h("span", { class: "tag" }, "shared") : null,
-        waits > 0 ? h("span", { class: "tag waits" }, `${waits} wait${waits === 1 ? "s" : ""}`) : null];
-    }),
-      node.holders.length > 3 ? h("span", null, `+${node.holders.length - 3}`) : null,
-      node.holders.length === 0 && !open ? h("span", { class: "note" }, `${node.inside} held`) : null);
-  }
-
-  toggle(node) {
-    if (node.holders.length > 0) return this.page.open(node.holders[0].lease);
-    if (!node.folder) return;
-    if (!this.closed.delete(node.path)) this.closed.add(node.path);
-    this.tree.show(this.nodesOf(this.leases));
-  }
-
-  pressTree(event) {
-    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
-    const node = this.tree.items[this.tree.index];
-    if (!node?.folder) return;
-    event.preventDefault();
-    if (event.key === "ArrowLeft") this.closed.add(node.path);
-    else this.closed.delete(node.path);
-    this.tree.show(this.nodesOf(this.leases));
   }
 
   // Every second.

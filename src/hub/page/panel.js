@@ -62,24 +62,46 @@ export class Panel {
     }
     if (may(page.link, "break")) button("Break…", "danger", () => breakLease(page, lease));
     this.over = h("p", { class: "over", hidden: true }, "This lease has ended.");
-    refill(this.element,
-      h("div", { class: "panel-head" },
+    refill(
+      this.element,
+      h(
+        "div",
+        { class: "panel-head" },
         h("h2", { tabindex: "-1" }, keys[0]),
-        h("button", { type: "button", class: "quiet", "aria-label": "Close", onclick: () => this.close() }, "✕")),
+        h(
+          "button",
+          { type: "button", class: "quiet", "aria-label": "Close", onclick: () => this.close() },
+          "✕",
+        ),
+      ),
       this.over,
       h("div", { class: "buttons" }, ...buttons),
       buttons.length === 0
-        ? h("p", { class: "note" }, "Your token may only look. Break needs the role break, messages the role lock.")
+        ? h(
+            "p",
+            { class: "note" },
+            "Your token may only look. Break needs the role break, messages the role lock.",
+          )
         : null,
       h("dl", { class: "facts" }, ...rows),
-      h("h3", null, "Waits for it"), this.waiting,
+      h("h3", null, "Waits for it"),
+      this.waiting,
       h("h3", null, keys.length === 1 ? "Resource" : `${keys.length} resources`),
-      h("ul", { class: "plain keys" },
-        ...lease.resources.slice(0, kKeysShown).map((each) =>
-          h("li", null,
-            h("a", { href: historyOf({ under: each.key }), title: "Its history" }, each.key),
-            each.mode === "shared" ? h("span", { class: "tag" }, "shared") : null)),
-        keys.length > kKeysShown ? h("li", null, `and ${keys.length - kKeysShown} more`) : null),
+      h(
+        "ul",
+        { class: "plain keys" },
+        ...lease.resources
+          .slice(0, kKeysShown)
+          .map((each) =>
+            h(
+              "li",
+              null,
+              h("a", { href: historyOf({ under: each.key }), title: "Its history" }, each.key),
+              each.mode === "shared" ? h("span", { class: "tag" }, "shared") : null,
+            ),
+          ),
+        keys.length > kKeysShown ? h("li", null, `and ${keys.length - kKeysShown} more`) : null,
+      ),
     );
     this.tick();
   }
@@ -103,13 +125,22 @@ export class Panel {
     const waiters = this.page.link.waiters.filter((each) => each.waits_for === this.lease.id);
     const texts = waiters.map((each) => `${each.id}`).join();
     if (texts === this.shown && this.waiting.childElementCount > 0) {
-      waiters.forEach((each, at) => setText(this.waiting.children[at].lastChild, this.ago(each, now)));
+      waiters.forEach((each, at) =>
+        setText(this.waiting.children[at].lastChild, this.ago(each, now)),
+      );
       return;
     }
     this.shown = texts;
     this.waiting.replaceChildren(
       ...waiters.map((each) =>
-        h("li", null, agentLink(each.agent, each.session, true), h("span", { class: "number" }, this.ago(each, now)))));
+        h(
+          "li",
+          null,
+          agentLink(each.agent, each.session, true),
+          h("span", { class: "number" }, this.ago(each, now)),
+        ),
+      ),
+    );
     if (waiters.length === 0) this.waiting.append(h("li", { class: "note" }, "nobody"));
   }
 

@@ -16,8 +16,15 @@ export function barsOf(events, leases, waiters, from, to) {
     const name = `${kind} ${event.lease ?? event.id}`;
     if (open.has(name)) return open.get(name);
     const bar = {
-      kind, id: event.lease ?? event.id, agent: event.agent, session: event.session,
-      keys: keysOf(event), from: at, to, end: null, reason: event.reason,
+      kind,
+      id: event.lease ?? event.id,
+      agent: event.agent,
+      session: event.session,
+      keys: keysOf(event),
+      from: at,
+      to,
+      end: null,
+      reason: event.reason,
     };
     open.set(name, bar);
     bars.push(bar);
@@ -49,7 +56,8 @@ export function barsOf(events, leases, waiters, from, to) {
   for (const waiter of waiters) begin("wait", waiter, Math.max(from, waiter.acquired_at_ms));
   // What the events left open is over if the hub no longer has it.
   const now = new Set([...leases, ...waiters].map((each) => each.id));
-  for (const bar of open.values()) if (!now.has(bar.id)) bar.to = Math.min(bar.to, Math.max(bar.from, to));
+  for (const bar of open.values())
+    if (!now.has(bar.id)) bar.to = Math.min(bar.to, Math.max(bar.from, to));
   return bars;
 }
 
@@ -75,7 +83,8 @@ function indexOf(bars) {
       add(exact.get(name)?.below);
     }
     for (const [pattern, bar] of patterns) if (overlap(pattern, key)) found.add(bar);
-    if (isPattern(key)) for (const bar of bars) if (bar.keys.some((k) => overlap(k, key))) found.add(bar);
+    if (isPattern(key))
+      for (const bar of bars) if (bar.keys.some((k) => overlap(k, key))) found.add(bar);
     return found;
   };
 }
@@ -96,7 +105,12 @@ export function blocksOf(bars) {
         if (ms <= 0) continue;
         const name = `${lease.agent}\n${wait.agent}`;
         const pair = pairs.get(name) ?? {
-          holder: lease.agent, waiter: wait.agent, ms: 0, longest: 0, times: 0, keys: new Set(),
+          holder: lease.agent,
+          waiter: wait.agent,
+          ms: 0,
+          longest: 0,
+          times: 0,
+          keys: new Set(),
         };
         pair.ms += ms;
         pair.longest = Math.max(pair.longest, ms);
@@ -143,27 +157,34 @@ export function deadlocksOf(events, bars) {
   if (found.length === 0) return [];
   const leases = indexOf(bars.filter((bar) => bar.kind === "lease"));
   const waits = bars.filter((bar) => bar.kind === "wait");
-  return found.reverse().slice(0, 50).map((event) => {
-    const at = Date.parse(event.at);
-    const then = (bar) => bar.from <= at && bar.to >= at;
-    const walk = (who, keys, path) => {
-      for (const key of keys) {
-        for (const lease of leases(key)) {
-          if (!then(lease) || ownerOf(lease) === ownerOf(who)) continue;
-          const step = { agent: who.agent, key, held: lease.keys.find((k) => overlap(k, key)) ?? key,
-                         holder: lease.agent };
-          const steps = [...path, step];
-          if (ownerOf(lease) === ownerOf(event)) return steps;
-          if (path.some((each) => each.agent === lease.agent) || steps.length > 12) continue;
-          for (const wait of waits) {
-            if (ownerOf(wait) !== ownerOf(lease) || !then(wait)) continue;
-            const cycle = walk(wait, wait.keys, steps);
-            if (cycle) return cycle;
+  return found
+    .reverse()
+    .slice(0, 50)
+    .map((event) => {
+      const at = Date.parse(event.at);
+      const then = (bar) => bar.from <= at && bar.to >= at;
+      const walk = (who, keys, path) => {
+        for (const key of keys) {
+          for (const lease of leases(key)) {
+            if (!then(lease) || ownerOf(lease) === ownerOf(who)) continue;
+            const step = {
+              agent: who.agent,
+              key,
+              held: lease.keys.find((k) => overlap(k, key)) ?? key,
+              holder: lease.agent,
+            };
+            const steps = [...path, step];
+            if (ownerOf(lease) === ownerOf(event)) return steps;
+            if (path.some((each) => each.agent === lease.agent) || steps.length > 12) continue;
+            for (const wait of waits) {
+              if (ownerOf(wait) !== ownerOf(lease) || !then(wait)) continue;
+              const cycle = walk(wait, wait.keys, steps);
+              if (cycle) return cycle;
+            }
           }
         }
-      }
-      return null;
-    };
-    return { event, cycle: walk(event, event.resources, []) ?? [] };
-  });
+        return null;
+      };
+      return { event, cycle: walk(event, event.resources, []) ?? [] };
+    });
 }

@@ -1,5 +1,15 @@
 // Who waits, in the order in which grants come; who blocks whom, as a graph; refused deadlocks.
-import { agentCell, agentLink, badge, h, historyOf, setAttribute, setText, svg, hueOf } from "./dom.js";
+import {
+  agentCell,
+  agentLink,
+  badge,
+  h,
+  historyOf,
+  setAttribute,
+  setText,
+  svg,
+  hueOf,
+} from "./dom.js";
 import { List } from "./list.js";
 import { barsOf, deadlocksOf } from "./past.js";
 import { durationText, keysOf, keysText, plural, timeText } from "./words.js";
@@ -7,19 +17,32 @@ import { durationText, keysOf, keysText, plural, timeText } from "./words.js";
 const kDay = 86_400_000;
 const kNodesMost = 40;
 
-const cell = (name, ...children) => h("div", { class: `cell ${name}`, role: "gridcell" }, ...children);
+const cell = (name, ...children) =>
+  h("div", { class: `cell ${name}`, role: "gridcell" }, ...children);
 
 function makeRow() {
   const row = h("div", { class: "row waiter" });
   row.parts = {
-    place: h("span"), who: agentCell(), key: h("span", { class: "key" }), more: h("span", { class: "more" }),
-    mode: h("span", { class: "tag", hidden: true }, "shared"), blocker: h("span"), time: h("span"),
-    turn: h("span"), reason: h("span"),
+    place: h("span"),
+    who: agentCell(),
+    key: h("span", { class: "key" }),
+    more: h("span", { class: "more" }),
+    mode: h("span", { class: "tag", hidden: true }, "shared"),
+    blocker: h("span"),
+    time: h("span"),
+    turn: h("span"),
+    reason: h("span"),
   };
   const { parts } = row;
-  row.append(cell("place number", parts.place), cell("holder", parts.who),
-    cell("resource", parts.key, parts.more, parts.mode), cell("blocker", parts.blocker),
-    cell("since number", parts.time), cell("turn number", parts.turn), cell("reason", parts.reason));
+  row.append(
+    cell("place number", parts.place),
+    cell("holder", parts.who),
+    cell("resource", parts.key, parts.more, parts.mode),
+    cell("blocker", parts.blocker),
+    cell("since number", parts.time),
+    cell("turn number", parts.turn),
+    cell("reason", parts.reason),
+  );
   return row;
 }
 
@@ -31,23 +54,67 @@ export class Queue {
   }
 
   mount(root) {
-    const head = h("div", { class: "row head waiter", role: "row" },
-      ...[["place number", "#"], ["holder", "Waits"], ["resource", "Wants"], ["blocker", "Blocked by"],
-          ["since number", "Waiting"], ["turn number", "Turn at the latest"], ["reason", "Reason"]].map(
-        ([kind, text]) => h("div", { class: `cell ${kind}`, role: "columnheader" }, text)));
-    this.grid = h("div", { class: "grid waiters", role: "grid", "aria-label": "Queue, in the order of grants" }, head);
-    this.empty = h("div", { class: "empty", hidden: true }, h("p", null, "Nobody waits. To queue for something:"),
-      h("pre", null, "lockkeeper acquire src/auth/ --wait=10m"));
+    const head = h(
+      "div",
+      { class: "row head waiter", role: "row" },
+      ...[
+        ["place number", "#"],
+        ["holder", "Waits"],
+        ["resource", "Wants"],
+        ["blocker", "Blocked by"],
+        ["since number", "Waiting"],
+        ["turn number", "Turn at the latest"],
+        ["reason", "Reason"],
+      ].map(([kind, text]) => h("div", { class: `cell ${kind}`, role: "columnheader" }, text)),
+    );
+    this.grid = h(
+      "div",
+      { class: "grid waiters", role: "grid", "aria-label": "Queue, in the order of grants" },
+      head,
+    );
+    this.empty = h(
+      "div",
+      { class: "empty", hidden: true },
+      h("p", null, "Nobody waits. To queue for something:"),
+      h("pre", null, "lockkeeper acquire src/auth/ --wait=10m"),
+    );
     this.sentence = h("p", { class: "sentence" });
-    this.graph = h("div", { class: "graph", tabindex: "0", role: "region", "aria-label": "Who waits for whom" });
-    this.deadlocks = h("div", { class: "deadlocks" }, h("p", { class: "note" }, "Looking through the last day…"));
-    root.append(h("h1", { class: "hidden" }, "Queue"), this.sentence,
-      h("div", { class: "queue-body" },
+    this.graph = h("div", {
+      class: "graph",
+      tabindex: "0",
+      role: "region",
+      "aria-label": "Who waits for whom",
+    });
+    this.deadlocks = h(
+      "div",
+      { class: "deadlocks" },
+      h("p", { class: "note" }, "Looking through the last day…"),
+    );
+    root.append(
+      h("h1", { class: "hidden" }, "Queue"),
+      this.sentence,
+      h(
+        "div",
+        { class: "queue-body" },
         h("section", { class: "pane", "aria-label": "Queue" }, this.grid, this.empty),
-        h("section", { class: "pane pane-graph", "aria-label": "Graph" }, h("h2", null, "Who waits for whom"), this.graph),
-        h("section", { class: "pane pane-deadlocks", "aria-label": "Deadlocks" }, h("h2", null, "Refused deadlocks, last day"), this.deadlocks)));
+        h(
+          "section",
+          { class: "pane pane-graph", "aria-label": "Graph" },
+          h("h2", null, "Who waits for whom"),
+          this.graph,
+        ),
+        h(
+          "section",
+          { class: "pane pane-deadlocks", "aria-label": "Deadlocks" },
+          h("h2", null, "Refused deadlocks, last day"),
+          this.deadlocks,
+        ),
+      ),
+    );
     this.list = new List(this.grid, {
-      make: makeRow, fill: (row, waiter, index) => this.fill(row, waiter, index), keyOf: (waiter) => waiter.id,
+      make: makeRow,
+      fill: (row, waiter, index) => this.fill(row, waiter, index),
+      keyOf: (waiter) => waiter.id,
       open: (waiter) => {
         const lease = this.page.link.leases.get(waiter.waits_for);
         if (lease) this.page.open(lease);
@@ -84,9 +151,14 @@ export class Queue {
     this.list.show(waiters);
     this.empty.hidden = waiters.length > 0 || phase.name === "loading";
     const edges = this.edges();
-    setText(this.sentence, waiters.length === 0 ? "Nobody waits."
-      : waiters.length === 1 && edges.length === 1 ? `${edges[0].from} waits for ${edges[0].to}: ${keysText([...edges[0].keys], 2)}.`
-        : `${plural(waiters.length, "request waits", "requests wait")}. ${this.worst(edges)}`);
+    setText(
+      this.sentence,
+      waiters.length === 0
+        ? "Nobody waits."
+        : waiters.length === 1 && edges.length === 1
+          ? `${edges[0].from} waits for ${edges[0].to}: ${keysText([...edges[0].keys], 2)}.`
+          : `${plural(waiters.length, "request waits", "requests wait")}. ${this.worst(edges)}`,
+    );
     const text = edges.map((edge) => `${edge.from}>${edge.to}:${edge.count}`).join();
     if (text !== this.drawn) {
       this.drawn = text;
@@ -120,13 +192,21 @@ export class Queue {
     const text = blocker ? `${blocker.agent}${blocker.id}` : "";
     if (parts.blocker.text !== text) {
       parts.blocker.text = text;
-      parts.blocker.replaceChildren(...(blocker
-        ? [badge(blocker.agent, this.byId.has(blocker.id)), h("span", { class: "name" }, blocker.agent),
-           h("span", { class: "key" }, keysText(keysOf(blocker)))]
-        : [h("span", { class: "note" }, "an earlier request")]));
+      parts.blocker.replaceChildren(
+        ...(blocker
+          ? [
+              badge(blocker.agent, this.byId.has(blocker.id)),
+              h("span", { class: "name" }, blocker.agent),
+              h("span", { class: "key" }, keysText(keysOf(blocker))),
+            ]
+          : [h("span", { class: "note" }, "an earlier request")]),
+      );
     }
     setText(parts.time, durationText(now - waiter.acquired_at_ms));
-    setText(parts.turn, blocker?.expires_at ? timeText(blocker.expires_at_ms, now) : "no end known");
+    setText(
+      parts.turn,
+      blocker?.expires_at ? timeText(blocker.expires_at_ms, now) : "no end known",
+    );
     setText(parts.reason, waiter.reason ?? "");
     setAttribute(parts.reason, "title", waiter.reason);
   }
@@ -139,7 +219,8 @@ export class Queue {
       const blocker = this.blockerOf(waiter);
       if (!blocker) continue;
       const name = `${waiter.agent}\n${blocker.agent}`;
-      if (!edges.has(name)) edges.set(name, { from: waiter.agent, to: blocker.agent, count: 0, keys: new Set() });
+      if (!edges.has(name))
+        edges.set(name, { from: waiter.agent, to: blocker.agent, count: 0, keys: new Set() });
       const edge = edges.get(name);
       edge.count += 1;
       edge.keys.add(keysOf(waiter)[0]);
@@ -164,7 +245,8 @@ export class Queue {
     const depth = new Map([...agents].map((each) => [each, 0]));
     for (let round = 0; round < Math.min(agents.size, 12); ++round) {
       for (const { from, to } of edges) {
-        if (from !== to) depth.set(from, Math.min(12, Math.max(depth.get(from), depth.get(to) + 1)));
+        if (from !== to)
+          depth.set(from, Math.min(12, Math.max(depth.get(from), depth.get(to) + 1)));
       }
     }
     const columns = [];
@@ -175,10 +257,12 @@ export class Queue {
     const gapX = Math.min(260, Math.max(70, room / Math.max(1, shown.length - 1)));
     const at = new Map();
     const rows = Math.max(...shown.map((each) => each.length));
-    shown.forEach((column, x) => column.forEach((agent, y) => {
-      const lift = ((rows - column.length) * gapY) / 2;
-      at.set(agent, { x: x * (width + gapX) + labelRoom, y: y * gapY + lift + labelRoom });
-    }));
+    shown.forEach((column, x) =>
+      column.forEach((agent, y) => {
+        const lift = ((rows - column.length) * gapY) / 2;
+        at.set(agent, { x: x * (width + gapX) + labelRoom, y: y * gapY + lift + labelRoom });
+      }),
+    );
     const wide = shown.length * width + (shown.length - 1) * gapX + 2 * labelRoom;
     const high = rows * gapY + 2 * labelRoom;
     const short = (text, most) => (text.length > most ? `…${text.slice(1 - most)}` : text);
@@ -190,25 +274,70 @@ export class Queue {
       // The list below has the whole names.
       const most = Math.floor((gapX - 30) / 7.3);
       const label = most < 9 ? "" : count > 1 ? `${count} requests` : short([...keys][0], most);
-      return svg("g", { class: "edge" },
-        svg("path", { d: `M${x1} ${y1} C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`, "marker-end": "url(#arrow)" }),
-        svg("text", { x: String(x1 + 12), y: String(y1 + (y2 - y1) * 0.06 - 6) }, label));
+      return svg(
+        "g",
+        { class: "edge" },
+        svg("path", {
+          d: `M${x1} ${y1} C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`,
+          "marker-end": "url(#arrow)",
+        }),
+        svg("text", { x: String(x1 + 12), y: String(y1 + (y2 - y1) * 0.06 - 6) }, label),
+      );
     });
     const nodes = [...agents].map((agent) => {
       const { x, y } = at.get(agent);
       const waits = depth.get(agent) > 0;
-      return svg("g", { class: `node hue-${hueOf(agent)}${waits ? " waits" : ""}`, transform: `translate(${x} ${y})` },
+      return svg(
+        "g",
+        {
+          class: `node hue-${hueOf(agent)}${waits ? " waits" : ""}`,
+          transform: `translate(${x} ${y})`,
+        },
         svg("rect", { width: String(width), height: String(height), rx: "6" }),
-        svg("text", { x: "12", y: "22" }, short(agent, 15)));
+        svg("text", { x: "12", y: "22" }, short(agent, 15)),
+      );
     });
-    const words = all.map((edge) => `${edge.from} waits for ${edge.to}: ${keysText([...edge.keys], 2)}`);
-    const picture = svg("svg", { viewBox: `0 0 ${wide} ${high}`, width: String(wide), height: String(high), role: "img", "aria-label": "Wait-for graph; the list below says the same" },
-      svg("defs", null, svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: "6", refY: "4", markerWidth: "8", markerHeight: "8", orient: "auto" },
-        svg("path", { d: "M0 0L8 4L0 8z", class: "tip" }))),
-      ...lines, ...nodes);
-    this.graph.replaceChildren(picture,
-      h("ul", { class: "plain said" }, ...words.slice(0, 20).map((text) => h("li", null, text)),
-        words.length > 20 ? h("li", null, `and ${words.length - 20} more`) : null));
+    const words = all.map(
+      (edge) => `${edge.from} waits for ${edge.to}: ${keysText([...edge.keys], 2)}`,
+    );
+    const picture = svg(
+      "svg",
+      {
+        viewBox: `0 0 ${wide} ${high}`,
+        width: String(wide),
+        height: String(high),
+        role: "img",
+        "aria-label": "Wait-for graph; the list below says the same",
+      },
+      svg(
+        "defs",
+        null,
+        svg(
+          "marker",
+          {
+            id: "arrow",
+            viewBox: "0 0 8 8",
+            refX: "6",
+            refY: "4",
+            markerWidth: "8",
+            markerHeight: "8",
+            orient: "auto",
+          },
+          svg("path", { d: "M0 0L8 4L0 8z", class: "tip" }),
+        ),
+      ),
+      ...lines,
+      ...nodes,
+    );
+    this.graph.replaceChildren(
+      picture,
+      h(
+        "ul",
+        { class: "plain said" },
+        ...words.slice(0, 20).map((text) => h("li", null, text)),
+        words.length > 20 ? h("li", null, `and ${words.length - 20} more`) : null,
+      ),
+    );
   }
 
   // --- deadlocks -------------------------------------------------------------
@@ -219,20 +348,62 @@ export class Queue {
     const bars = barsOf(this.past, [...link.leases.values()], link.waiters, now - kDay, now);
     const found = deadlocksOf(this.past, bars);
     if (found.length === 0) {
-      this.deadlocks.replaceChildren(h("p", { class: "note" }, "None. A wait that would never end is refused, and shown here with its cycle."));
+      this.deadlocks.replaceChildren(
+        h(
+          "p",
+          { class: "note" },
+          "None. A wait that would never end is refused, and shown here with its cycle.",
+        ),
+      );
       return;
     }
-    this.deadlocks.replaceChildren(h("ol", { class: "plain" }, ...found.map(({ event, cycle }) =>
-      h("li", { class: "deadlock" },
-        h("p", null, h("time", { class: "number", datetime: event.at }, timeText(event.at)), " ",
-          agentLink(event.agent, event.session), " was refused ",
-          h("a", { class: "key", href: historyOf({ under: event.resources[0] }) }, keysText(event.resources, 2))),
-        cycle.length > 0
-          ? h("ol", { class: "cycle" }, ...cycle.map((step, at) =>
-              h("li", null, badge(step.agent, true), h("span", null,
-                `${step.agent} ${at === 0 ? "wanted" : "waited for"} `, h("code", null, step.key),
-                step.held === step.key ? `, held by ${step.holder}` : `, in ${step.held} of ${step.holder}`))))
-          : h("p", { class: "note" }, "The history no longer tells the cycle.")))));
+    this.deadlocks.replaceChildren(
+      h(
+        "ol",
+        { class: "plain" },
+        ...found.map(({ event, cycle }) =>
+          h(
+            "li",
+            { class: "deadlock" },
+            h(
+              "p",
+              null,
+              h("time", { class: "number", datetime: event.at }, timeText(event.at)),
+              " ",
+              agentLink(event.agent, event.session),
+              " was refused ",
+              h(
+                "a",
+                { class: "key", href: historyOf({ under: event.resources[0] }) },
+                keysText(event.resources, 2),
+              ),
+            ),
+            cycle.length > 0
+              ? h(
+                  "ol",
+                  { class: "cycle" },
+                  ...cycle.map((step, at) =>
+                    h(
+                      "li",
+                      null,
+                      badge(step.agent, true),
+                      h(
+                        "span",
+                        null,
+                        `${step.agent} ${at === 0 ? "wanted" : "waited for"} `,
+                        h("code", null, step.key),
+                        step.held === step.key
+                          ? `, held by ${step.holder}`
+                          : `, in ${step.held} of ${step.holder}`,
+                      ),
+                    ),
+                  ),
+                )
+              : h("p", { class: "note" }, "The history no longer tells the cycle."),
+          ),
+        ),
+      ),
+    );
   }
 
   tick() {

@@ -20,7 +20,12 @@ export const dayText = (at) => day.format(at);
 export function durationText(ms) {
   let rest = Math.max(0, Math.floor(ms / 1000));
   const parts = [];
-  for (const [unit, size] of [["d", 86_400], ["h", 3_600], ["m", 60], ["s", 1]]) {
+  for (const [unit, size] of [
+    ["d", 86_400],
+    ["h", 3_600],
+    ["m", 60],
+    ["s", 1],
+  ]) {
     const count = Math.floor(rest / size);
     rest -= count * size;
     if (count > 0 || (unit === "s" && parts.length === 0)) parts.push(`${count}${unit}`);
@@ -93,7 +98,11 @@ const kKinds = {
 };
 
 export function kindOf(event) {
-  const [sign, verb, tone] = kKinds[event.event] ?? ["·", event.event.replaceAll("_", " "), "quiet"];
+  const [sign, verb, tone] = kKinds[event.event] ?? [
+    "·",
+    event.event.replaceAll("_", " "),
+    "quiet",
+  ];
   return { sign, verb, tone };
 }
 

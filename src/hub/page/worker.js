@@ -9,7 +9,8 @@ function enter(port, { token, realm, lock }) {
   if (!rooms.has(name)) {
     const ports = new Set();
     const keeper = new Keeper({
-      token, realm,
+      token,
+      realm,
       tell: (news) => {
         for (const each of ports) each.postMessage(news);
         if (news.phase?.name === "denied") rooms.delete(name);
@@ -29,7 +30,11 @@ function enter(port, { token, realm, lock }) {
   };
   // A tab holds its lock as long as it lives, also if it crashes.
   if (lock && navigator.locks) navigator.locks.request(lock, leave);
-  return { leave, sync: () => room.keeper.syncSoon(0), look: () => room.keeper.look().catch(() => {}) };
+  return {
+    leave,
+    sync: () => room.keeper.syncSoon(0),
+    look: () => room.keeper.look().catch(() => {}),
+  };
 }
 
 self.onconnect = ({ ports: [port] }) => {
