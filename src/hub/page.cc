@@ -1,6 +1,7 @@
 #include "hub/page.h"
 
 #include <algorithm>
+#include <string>
 
 namespace lockkeeper::hub {
 namespace {

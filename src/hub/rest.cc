@@ -1,6 +1,7 @@
 #include "hub/rest.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
@@ -18,6 +19,8 @@ constexpr std::int64_t kAskMostMs = 60'000;  // one answer; the client asks agai
 constexpr std::int64_t kAskUsualMs = 30'000;
 constexpr std::uint64_t kEventsMost = 10'000;
 constexpr std::uint64_t kEventsUsual = 1'000;
+constexpr std::initializer_list<const char*> kEventFilters = {"since", "from", "agent", "under",
+                                                              "limit"};
 
 Result<core::LeaseId> id_in(const Visit& visit) {
   const auto id = core::LeaseId::from_text(visit.target.names.back());
@@ -213,10 +216,8 @@ Result<void> Rest::events(const Visit& visit) {
   call.most = std::clamp<std::uint64_t>(most, 1, kEventsMost);
   LK_ASSIGN(const std::uint64_t last, number_of(visit, "last", 0));
   if (last != 0) {
-    constexpr std::initializer_list<const char*> kFilters = {"since", "from", "agent", "under",
-                                                             "limit"};
     const bool filtered = std::ranges::any_of(
-        kFilters, [&](const char* name) { return visit.target.query.contains(name); });
+        kEventFilters, [&](const char* name) { return visit.target.query.contains(name); });
     if (filtered) {
       return fail(Code::kInvalidInput, "last takes no filters", "send last alone");
     }
