@@ -66,7 +66,7 @@ TEST_F(HubAttack, OnlyWhoKnowsATokenComesIn) {
   EXPECT_EQ(status("GET /v1/list?token=" + token_ + " HTTP/1.1\r\n" + host_ + "\r\n"), 401);
   EXPECT_EQ(status("GET /healthz HTTP/1.1\r\n" + host_ + "\r\n"), 200);
   EXPECT_EQ(status("GET /healthz/../v1/list HTTP/1.1\r\n" + host_ + "\r\n"), 401);
-  for (const char* const path : {"/", "/metrics", "/mcp", "/lfs/app/locks", "/locks/status/a",
+  for (const char* const path : {"/page/", "/metrics", "/mcp", "/lfs/app/locks", "/locks/status/a",
                                  "/ports/status", "/v1/openapi.json", "//healthz"}) {
     EXPECT_EQ(status("GET " + std::string(path) + " HTTP/1.1\r\n" + host_ + "\r\n"), 401) << path;
   }
