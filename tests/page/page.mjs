@@ -284,7 +284,6 @@ check("a hub that is gone is told, and the page comes back by itself", () =>
     await see(tab, /Disconnected since .*What you see is from then/, "#trouble");
     await see(tab, "backend"); // and it still shows it
     scene.run("helper", "acquire", "Makefile");
-    if (process.env.LOCKKEEPER_PAGE_FRONT) return;
     await scene.serve(`127.0.0.1:${scene.port}`);
     await tab.locator("#state[data-state=live]").waitFor({ timeout: 30_000 });
     await see(tab, "Makefile");

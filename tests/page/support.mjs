@@ -118,10 +118,6 @@ export class Scene {
       hub.stderr.resume();
       this.port = Number(address[1]);
       this.url = `http://127.0.0.1:${this.port}/`;
-      if (process.env.LOCKKEEPER_PAGE_FRONT) {
-        const { front } = await import(process.env.LOCKKEEPER_PAGE_FRONT);
-        this.url = await front(this.port);
-      }
       return;
     }
     assert.fail(`the hub did not start: ${text}`);
