@@ -275,7 +275,7 @@ check("whoever may only look is offered nothing else", () =>
 );
 
 check("a hub that is gone is told, and the page comes back by itself", () =>
-  stage(async ({ enter, scene, context }) => {
+  stage(async ({ enter, scene }) => {
     const tab = await enter();
     tab.expectsErrors = true;
     const gone = new Promise((done) => scene.hub.once("exit", done));
