@@ -12,9 +12,9 @@ namespace lockkeeper::cli {
 namespace {
 
 // In the order of Style.
-constexpr std::string_view kEscapeCodes[] = {"",         "\x1b[1m",  "\x1b[2m",
-                                             "\x1b[31m", "\x1b[32m", "\x1b[33m"};
-static_assert(std::size(kEscapeCodes) == static_cast<std::size_t>(Style::kYellow) + 1);
+constexpr std::string_view kEscapeCodes[] = {"",         "\x1b[1m",  "\x1b[2m", "\x1b[31m",
+                                             "\x1b[32m", "\x1b[33m", "\x1b[7m"};
+static_assert(std::size(kEscapeCodes) == static_cast<std::size_t>(Style::kChosen) + 1);
 
 // The columns of one character at a terminal. Invalid bytes count one column each.
 std::size_t width_of(std::string_view character) {
@@ -175,8 +175,7 @@ void Output::help(std::string_view text) {
   write(options_.out, std::string(text));
 }
 
-void Output::line(const Line& line) {
-  if (options_.json || options_.quiet) return;
+std::string Output::styled(const Line& line) const {
   std::string out;
   for (const Span& span : line) {
     const bool styled = span.style != Style::kPlain && options_.out_is_terminal && options_.color;
@@ -187,7 +186,11 @@ void Output::line(const Line& line) {
   if (!line.empty() && line.back().style == Style::kPlain) {
     out.erase(out.find_last_not_of(' ') + 1);
   }
-  write(options_.out, out + "\n");
+  return out;
+}
+
+void Output::line(const Line& line) {
+  if (!options_.json && !options_.quiet) write(options_.out, styled(line) + "\n");
 }
 
 void Output::message(std::string_view start, std::string_view text) {

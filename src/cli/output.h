@@ -39,7 +39,7 @@ std::string padded(std::string text, std::size_t columns);
 // ours is never broken, so that it can be pasted: if it does not fit, it has a line of its own.
 std::string wrap(std::string_view text, std::size_t columns);
 
-enum class Style { kPlain, kBold, kDim, kRed, kGreen, kYellow };
+enum class Style { kPlain, kBold, kDim, kRed, kGreen, kYellow, kChosen };
 
 struct Span {
   std::string text;
@@ -84,6 +84,8 @@ class Output {
   void help(std::string_view text);
   // One line, styled if stdout is a terminal with colours.
   void line(const Line& line);
+  // What line() prints, without the line break.
+  std::string styled(const Line& line) const;
   // A message on stderr, "lockkeeper: …"; nothing with --quiet.
   void note(std::string_view text);
   void warning(std::string_view text);

@@ -1,7 +1,6 @@
 #include "cli/verbs/crew_view.h"
 
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,12 +28,6 @@ constexpr std::size_t kBarColumns = 24;
 constexpr const char* kEventNames[] = {"waiting", "started",  "ended", "again",  "skipped",
                                        "note",    "stopping", "found", "merged", "unmerged"};
 static_assert(std::size(kEventNames) == static_cast<std::size_t>(CrewEvent::What::kUnmerged) + 1);
-
-// All 0 if unknown.
-winsize terminal_size(std::FILE* out) {
-  winsize size{};
-  return ::ioctl(::fileno(out), TIOCGWINSZ, &size) == 0 ? size : winsize{};
-}
 
 // How often Enter was pressed since the last call. The terminal echoes it, which moves the picture
 // up; nobody else reads what is typed here. In the background reading would stop us.
@@ -214,12 +207,8 @@ void CrewView::redraw() {
   const std::int64_t now = clock_.now().wall_ms;
   if (now - drawn_ms_ < kRedrawMs) return;
   drawn_ms_ = now;
-  clear();
   const crew::RunRecord& record = foreman_->record();
-  const winsize size = terminal_size(out_.options().out);
-  const std::size_t known = out_.options().columns == 0 ? 80 : out_.options().columns;
-  const std::size_t columns = size.ws_col > 0 ? size.ws_col : known;
-  const std::size_t rows = size.ws_row > 0 ? size.ws_row : 24;
+  const auto [columns, rows] = screen_size(out_);
   const std::size_t room = rows > 5 ? rows - 4 : 1;
   std::vector<const AgentRecord*> shown;
   for (const Standing standing : {Standing::kRunning, Standing::kWaiting}) {
@@ -231,24 +220,27 @@ void CrewView::redraw() {
   for (const AgentRecord* const agent : shown) {
     name_width = std::max(name_width, std::min(name_room(columns), width(agent->id)));
   }
-  out_.line(fit(headline(record, columns), columns));
-  lines_ = 1;
-  for (std::size_t i = 0; i < shown.size() && i < room; ++i, ++lines_) {
-    out_.line(fit(agent_line(*shown[i], name_width), columns));
+  std::vector<Line> lines = {fit(headline(record, columns), columns)};
+  for (std::size_t i = 0; i < shown.size() && i < room; ++i) {
+    lines.push_back(fit(agent_line(*shown[i], name_width), columns));
   }
   if (shown.size() > room) {
-    out_.line({{"  and " + std::to_string(shown.size() - room) + " more", Style::kDim}});
-    ++lines_;
+    lines.push_back({{"  and " + std::to_string(shown.size() - room) + " more", Style::kDim}});
   }
-  out_.flush();
+  note_typed();
+  picture_.draw(lines);
+  drawn_ = true;
+}
+
+void CrewView::note_typed() {
+  if (!drawn_) return;
+  if (const std::size_t lines = lines_typed(); lines > 0) picture_.disturbed(lines);
 }
 
 void CrewView::clear() {
-  if (lines_ == 0) return;
-  lines_ += lines_typed();
-  std::fprintf(out_.options().out, "\x1b[%zuA\r\x1b[J", lines_);
-  std::fflush(out_.options().out);
-  lines_ = 0;
+  note_typed();
+  picture_.clear();
+  drawn_ = false;
 }
 
 std::string why_text(const AgentRecord& agent) {

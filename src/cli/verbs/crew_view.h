@@ -1,5 +1,5 @@
-// Shows a crew at work: at a terminal a picture that is redrawn, otherwise one plain line per
-// event, with --json one object per event.
+// Shows a crew at work: at a terminal a picture that is redrawn (cli/picture.h, as `top` does),
+// otherwise one plain line per event, with --json one object per event.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/output.h"
+#include "cli/picture.h"
 #include "crew/foreman.h"
 
 namespace lockkeeper::cli {
@@ -15,7 +16,7 @@ class CrewView {
  public:
   // All must outlive it.
   CrewView(Output& out, const Clock& clock, std::string title)
-      : out_(out), clock_(clock), title_(std::move(title)) {}
+      : out_(out), clock_(clock), title_(std::move(title)), picture_(out, Picture::Where::kBelow) {}
   ~CrewView() { clear(); }
   CrewView(const CrewView&) = delete;
   CrewView& operator=(const CrewView&) = delete;
@@ -28,6 +29,7 @@ class CrewView {
 
  private:
   bool is_drawn() const;
+  void note_typed();
   Line headline(const crew::RunRecord& record, std::size_t columns) const;
   Line agent_line(const crew::AgentRecord& agent, std::size_t name_width) const;
 
@@ -35,7 +37,8 @@ class CrewView {
   const Clock& clock_;
   const std::string title_;
   const crew::Foreman* foreman_ = nullptr;
-  std::size_t lines_ = 0;  // of the picture on the screen
+  Picture picture_;
+  bool drawn_ = false;
   std::int64_t drawn_ms_ = 0;
 };
 

@@ -18,48 +18,6 @@ const char* mode_text(core::Mode mode) {
   return mode == core::Mode::kShared ? "shared" : "exclusive";
 }
 
-// Enough for a table: "20s", "2m", "1h 59m", "2d 23h".
-std::string rough(std::int64_t ms, bool up = false) {
-  constexpr std::int64_t kSecond = 1000, kMinute = 60 * kSecond, kHour = 60 * kMinute;
-  const std::int64_t step = ms >= 24 * kHour ? kHour : ms >= kMinute ? kMinute : kSecond;
-  const std::int64_t rounded = (ms + (up ? step - 1 : 0)) / step * step;
-  return format_duration(std::max<std::int64_t>(0, rounded));
-}
-
-std::string end_cell(const service::ListedLease& listed, std::int64_t now) {
-  const core::Lease& lease = listed.lease;
-  if (lease.edit) return listed.condition.yields ? "on request" : "with turn";
-  if (lease.expires_wall_ms == kNoEnd) return "never";
-  return "in " + rough(lease.expires_wall_ms - now, true);
-}
-
-Span alive_span(const service::ListedLease& listed) {
-  switch (listed.condition.alive) {
-    case core::Alive::kAlive:
-      return {"yes", Style::kGreen};
-    case core::Alive::kDead:
-      return {"no", Style::kRed};
-    case core::Alive::kUnknown:
-      return {"-"};
-  }
-  return {"-"};
-}
-
-// The agent that a waiter waits for.
-std::string blocker_text(const service::ListReply& reply, const core::Waiter& waiter) {
-  for (const service::ListedLease& listed : reply.leases) {
-    if (listed.lease.id == waiter.blocker) return shown(listed.lease.owner.agent);
-  }
-  for (const core::Waiter& other : reply.waiters) {
-    if (other.request.id == waiter.blocker) return shown(other.request.owner.agent);
-  }
-  return waiter.blocker.empty() ? "-" : waiter.blocker.text();
-}
-
-std::string agent_text(const core::Lease& lease, const Viewer& viewer) {
-  return shown(lease.owner.agent) + (viewer.owns(lease) ? " (you)" : "");
-}
-
 // The end of an id says more than its beginning, which all leases of one owner share.
 std::size_t id_digits(const service::ListReply& reply) {
   constexpr std::size_t kLeast = 6;
@@ -368,6 +326,46 @@ std::vector<std::string> pieces(std::string_view text, std::size_t columns) {
 }
 
 }  // namespace
+
+std::string rough(std::int64_t ms, bool up) {
+  constexpr std::int64_t kSecond = 1000, kMinute = 60 * kSecond, kHour = 60 * kMinute;
+  const std::int64_t step = ms >= 24 * kHour ? kHour : ms >= kMinute ? kMinute : kSecond;
+  const std::int64_t rounded = (ms + (up ? step - 1 : 0)) / step * step;
+  return format_duration(std::max<std::int64_t>(0, rounded));
+}
+
+std::string end_cell(const service::ListedLease& listed, std::int64_t now_wall_ms) {
+  const core::Lease& lease = listed.lease;
+  if (lease.edit) return listed.condition.yields ? "on request" : "with turn";
+  if (lease.expires_wall_ms == kNoEnd) return "never";
+  return "in " + rough(lease.expires_wall_ms - now_wall_ms, true);
+}
+
+Span alive_span(const service::ListedLease& listed) {
+  switch (listed.condition.alive) {
+    case core::Alive::kAlive:
+      return {"yes", Style::kGreen};
+    case core::Alive::kDead:
+      return {"no", Style::kRed};
+    case core::Alive::kUnknown:
+      return {"-"};
+  }
+  return {"-"};
+}
+
+std::string blocker_text(const service::ListReply& reply, const core::Waiter& waiter) {
+  for (const service::ListedLease& listed : reply.leases) {
+    if (listed.lease.id == waiter.blocker) return shown(listed.lease.owner.agent);
+  }
+  for (const core::Waiter& other : reply.waiters) {
+    if (other.request.id == waiter.blocker) return shown(other.request.owner.agent);
+  }
+  return waiter.blocker.empty() ? "-" : waiter.blocker.text();
+}
+
+std::string agent_text(const core::Lease& lease, const Viewer& viewer) {
+  return shown(lease.owner.agent) + (viewer.owns(lease) ? " (you)" : "");
+}
 
 Row header(std::initializer_list<const char*> names) {
   Row row;

@@ -29,6 +29,15 @@ std::vector<Line> list_lines(const service::ListReply& reply, const Viewer& view
 std::vector<Line> tree_lines(const service::ListReply& reply, const Viewer& viewer,
                              std::size_t columns = 0);
 
+// The cells that every table of leases has. Enough for one: "20s", "2m", "1h 59m", "2d 23h".
+std::string rough(std::int64_t ms, bool up = false);
+std::string end_cell(const service::ListedLease& listed, std::int64_t now_wall_ms);
+Span alive_span(const service::ListedLease& listed);
+// With " (you)".
+std::string agent_text(const core::Lease& lease, const Viewer& viewer);
+// The agent that a waiter waits for.
+std::string blocker_text(const service::ListReply& reply, const core::Waiter& waiter);
+
 using Row = std::vector<Span>;
 // The names of a table's columns, as its first row.
 Row header(std::initializer_list<const char*> names);

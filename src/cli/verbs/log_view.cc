@@ -12,16 +12,6 @@
 namespace lockkeeper::cli {
 namespace {
 
-// For people, where this process is: "2026-01-17 16:30:00".
-std::string local_time(std::int64_t wall_ms) {
-  const auto seconds = static_cast<std::time_t>(wall_ms / 1000);
-  std::tm local{};
-  std::array<char, 40> text{};
-  if (::localtime_r(&seconds, &local) == nullptr) return format_time(wall_ms);
-  const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &local);
-  return {text.data(), size};
-}
-
 // Green: somebody has it. Red: it ended against its holder's will. Yellow: somebody waits, or was
 // refused.
 Style event_style(std::string_view what) {
@@ -51,6 +41,15 @@ std::string cause_shown(const std::string& cause) {
 }
 
 }  // namespace
+
+std::string local_time(std::int64_t wall_ms) {
+  const auto seconds = static_cast<std::time_t>(wall_ms / 1000);
+  std::tm local{};
+  std::array<char, 40> text{};
+  if (::localtime_r(&seconds, &local) == nullptr) return format_time(wall_ms);
+  const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &local);
+  return {text.data(), size};
+}
 
 void LogColumns::widen(const core::Event& event) {
   what = std::max(what, width(printable(event.what)));

@@ -14,6 +14,9 @@ struct LogColumns {
   void widen(const core::Event& event);
 };
 
+// For people, where this process is: "2026-01-17 16:30:00".
+std::string local_time(std::int64_t wall_ms);
+
 // At a terminal (`columns` > 0): cut to fit, in local time. Otherwise whole, in UTC.
 Line event_line(const core::Event& event, std::size_t columns, const LogColumns& widths = {});
 
