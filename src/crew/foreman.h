@@ -8,7 +8,7 @@
 //      an agent of the plan pass that could start at once.
 //   3. A failed attempt is repeated as often as the agent's budget allows. Agents that need an
 //      agent that failed for good are skipped.
-//   4. Nothing starts before the journal says so (crew/journal.h). If the journal cannot be
+//   4. Nothing starts before the journal says so (crew/record/journal.h). If the journal cannot be
 //      written, nothing new starts, and running agents finish.
 //   5. With worktrees, an agent's work is committed before its locks are freed, and merged when all
 //      agents have ended (crew/tree_keeper.h).

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "crew/brief.h"
-#include "crew/run_files.h"
+#include "crew/record/run_files.h"
 
 namespace lockkeeper::crew {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/types.h"
-#include "crew/run_files.h"
+#include "crew/record/run_files.h"
 #include "service/site.h"
 
 namespace lockkeeper::crew {

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "crew/run_files.h"
+#include "crew/record/run_files.h"
 
 namespace lockkeeper::crew {
 

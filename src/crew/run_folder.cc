@@ -7,12 +7,12 @@
 #include "base/text.h"
 #include "crew/orders.h"
 #include "crew/record/record_json.h"
+#include "crew/record/run_list.h"
 #include "host/file_ops.h"
 
 namespace lockkeeper::crew {
 namespace {
 
-constexpr const char* kLockName = "run.lock";
 constexpr std::size_t kSmallFile = 4096;
 
 Error at_work(const Folder& output, const std::string& who) {
@@ -23,16 +23,16 @@ Error at_work(const Folder& output, const std::string& who) {
 
 // The file holds the foreman's process number, for the message to a second foreman.
 Result<Fd> lock_run(const Folder& output) {
-  LK_ASSIGN(std::optional<Fd> lock, host::try_lock(output, kLockName));
+  LK_ASSIGN(std::optional<Fd> lock, host::try_lock(output, kRunLockName));
   if (!lock) {
-    const auto who = output.read(kLockName, kSmallFile);
+    const auto who = output.read(kRunLockName, kSmallFile);
     std::string text = who && *who ? **who : "";
     while (!text.empty() && text.back() == '\n') text.pop_back();
     return fail(at_work(output, text));
   }
   const std::string own = std::to_string(::getpid()) + "\n";
   if (::ftruncate(lock->get(), 0) != 0 || !write_all(lock->get(), own)) {
-    return fail(errno_error(errno, output.path_of(kLockName), Code::kFailed));
+    return fail(errno_error(errno, output.path_of(kRunLockName), Code::kFailed));
   }
   return std::move(*lock);
 }

@@ -1,6 +1,6 @@
 // OUTPUT: the files of a run, for people and for a later foreman.
 //
-//   journal.jsonl           what has been done (crew/journal.h)
+//   journal.jsonl           what has been done (crew/record/journal.h)
 //   run.lock                locked while a foreman is at work here
 //   agents/AGENT/NUMBER/    one attempt: orders, scope.txt, log, result.json
 //   locks/                  the locks as files of the workflow protocol (docs/dialects)
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "crew/journal.h"
+#include "crew/record/journal.h"
 
 namespace lockkeeper::crew {
 

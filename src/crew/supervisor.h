@@ -18,7 +18,7 @@
 #pragma once
 
 #include "crew/orders.h"
-#include "crew/run_files.h"
+#include "crew/record/run_files.h"
 #include "service/locks.h"
 
 namespace lockkeeper::crew {

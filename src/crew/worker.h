@@ -11,7 +11,7 @@
 
 #include "crew/orders.h"
 #include "crew/record/record.h"
-#include "crew/run_files.h"
+#include "crew/record/run_files.h"
 #include "host/process.h"
 
 namespace lockkeeper::crew {

@@ -18,12 +18,14 @@
 #include "cli/verbs/plan_input.h"
 #include "cli/verbs/plan_view.h"
 #include "crew/log_pump.h"
+#include "crew/record/run_list.h"
 #include "crew/report/report.h"
 #include "crew/report/report_parts.h"
 #include "crew/supervisor.h"
 #include "crew/trees/merger.h"
 #include "host/pipes.h"
 #include "host/process.h"
+#include "layout/make_store.h"
 #include "plan/placeholders.h"
 #include "plan/plan_file.h"
 
@@ -294,6 +296,15 @@ std::string again(const VerbContext& context, const WorkflowRunOptions& options)
   return text;
 }
 
+// So that the hub's page shows it. A run is not worth less without that.
+void tell_others(Output& out, const realm::Realm& realm, const crew::OpenRun& run) {
+  auto listed = layout::create_store_folder(realm);
+  if (listed) {
+    listed = crew::list_run(realm.store_folder, run.state.record.id, run.output.path());
+  }
+  if (!listed) out.warning("the hub's page will not show this run: " + listed.error().message);
+}
+
 // Without --jobs or --feature, a resumed run keeps its earlier value.
 void keep_earlier(const WorkflowRunOptions& options, crew::RunRecord& record, Prepared& now) {
   if (!options.jobs) now.foreman.jobs = record.jobs;
@@ -504,6 +515,7 @@ Result<int> workflow_run(VerbContext& context) {
     out.note("the worktrees of the run before are kept in " + shell_quote(run.trees_before));
   }
   keep_earlier(options, run.state.record, prepared);
+  tell_others(out, prepared.open->site.realm(), run);
   const std::string title =
       prepared.plan.feature.empty() ? file_stem(options.file) : prepared.plan.feature;
   CrewView view(out, *context.runtime().clock, title);

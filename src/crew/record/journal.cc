@@ -1,4 +1,4 @@
-#include "crew/journal.h"
+#include "crew/record/journal.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "crew/record/record.h"
-#include "crew/run_files.h"
+#include "crew/record/run_files.h"
 
 namespace lockkeeper::crew {
 

@@ -1,5 +1,5 @@
 // What is written is read back; half a line is ignored, a broken line is named.
-#include "crew/journal.h"
+#include "crew/record/journal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

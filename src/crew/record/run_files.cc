@@ -1,4 +1,4 @@
-#include "crew/run_files.h"
+#include "crew/record/run_files.h"
 
 #include "base/bytes.h"
 #include "base/sha256.h"

@@ -1,0 +1,66 @@
+// A run is found by those who know only the realm, also after another run has taken its place.
+#include "crew/record/run_list.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/test_folder.h"
+
+namespace lockkeeper::crew {
+namespace {
+
+class RunList : public testing::Test {
+ protected:
+  RunList() { std::filesystem::create_directory(temporary_.file("out")); }
+  std::string store() const { return temporary_.path(); }
+  std::string output() const { return temporary_.file("out"); }
+  void begin(const std::string& folder, const std::string& id) const {
+    RunState state;
+    state.record.id = id;
+    ASSERT_TRUE(Journal::begin(*open_run_files(folder), state));
+  }
+  const TestFolder temporary_;
+};
+
+TEST_F(RunList, NothingIsListedAtFirst) {
+  EXPECT_TRUE(listed_runs(store())->empty());
+}
+
+TEST_F(RunList, AListedRunIsRead) {
+  ASSERT_TRUE(list_run(store(), "r1", output()));
+  begin(output(), "r1");
+  const auto runs = listed_runs(store());
+  ASSERT_EQ(runs->size(), 1U);
+  EXPECT_EQ(runs->front().id, "r1");
+  const auto found = read_run(runs->front());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->state.record.id, "r1");
+  EXPECT_TRUE(found->is_last);
+}
+
+TEST_F(RunList, ARunThatAnotherHasFollowedIsReadWhereItWasMoved) {
+  ASSERT_TRUE(list_run(store(), "r1", output()));
+  std::filesystem::create_directories(output() + "/earlier/r1");
+  begin(output() + "/earlier/r1", "r1");
+  begin(output(), "r2");
+  const auto found = read_run({"r1", output()});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->state.record.id, "r1");
+  EXPECT_FALSE(found->is_last);
+}
+
+TEST_F(RunList, ARunWhoseFilesWereRemovedIsNotFound) {
+  EXPECT_EQ(read_run({"r1", output()}).error().code, Code::kNotFound);
+  EXPECT_EQ(read_run({"r1", output() + "/none"}).error().code, Code::kNotFound);
+}
+
+TEST_F(RunList, OnlyTheLastRunsAreKept) {
+  for (std::size_t i = 0; i < kRunsListed + 5; ++i) {
+    ASSERT_TRUE(list_run(store(), "r" + std::to_string(1000 + i), output()));
+  }
+  EXPECT_EQ(listed_runs(store())->size(), kRunsListed);
+}
+
+}  // namespace
+}  // namespace lockkeeper::crew
