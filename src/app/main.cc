@@ -11,6 +11,7 @@
 #include "app/doctor.h"
 #include "app/git_front.h"
 #include "app/mcp.h"
+#include "app/open.h"
 #include "app/serve.h"
 #include "base/clock.h"
 #include "base/random.h"
@@ -107,7 +108,10 @@ int main(int argc, char** argv) {
   environment.table_possible = wiring::check_possible;
   environment.doctor = app::doctor;
   environment.mcp = app::serve_mcp;
-  environment.serve = app::serve_hub;
+  environment.serve = [](cli::VerbContext& context, const cli::ServeOptions& options) {
+    return app::serve_hub(context, options);
+  };
+  environment.open = app::open_page;
   environment.in_is_terminal = ::isatty(STDIN_FILENO) == 1;
   environment.out_is_terminal = ::isatty(STDOUT_FILENO) == 1;
   environment.err_is_terminal = ::isatty(STDERR_FILENO) == 1;

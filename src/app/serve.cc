@@ -38,7 +38,7 @@ Result<http::Options> server_options(const cli::ServeOptions& options,
 }
 
 Result<void> open_realms(cli::VerbContext& context, const cli::ServeOptions& options,
-                         hub::HubRealms& realms) {
+                         hub::HubRealms& realms, bool only_named) {
   const std::string store = context.common().store.value_or("");
   for (const std::string& text : options.realms) {
     const auto equals = text.find('=');
@@ -51,6 +51,7 @@ Result<void> open_realms(cli::VerbContext& context, const cli::ServeOptions& opt
     }
     LK_CHECK(realms.add(text.substr(0, equals), text.substr(equals + 1), store));
   }
+  if (only_named) return {};
   LK_ASSIGN(const std::vector<std::string> busy, realms.open_created());
   if (!busy.empty()) {
     context.out().warning("another hub serves " + shown_list(busy, kRealmsTold) +
@@ -67,6 +68,28 @@ Result<std::string> hub_folder(const realm::Environment& env) {
   return fail(Code::kFailed, "neither XDG_STATE_HOME nor HOME is set", "set XDG_STATE_HOME");
 }
 
+// Null: everybody is welcome. `file`: where they are.
+Result<std::unique_ptr<hub::Tokens>> open_tokens(const cli::ServeOptions& options,
+                                                 const realm::Environment& env, bool needed,
+                                                 std::string& file) {
+  if (options.no_auth) return nullptr;
+  file = options.token_file.value_or("");
+  if (file.empty()) {
+    LK_ASSIGN(file, hub::default_token_file(env));
+  }
+  return hub::Tokens::open(file, needed);
+}
+
+// Where a browser on this machine finds it.
+std::string place_of(const cli::ServeOptions& options, const http::Address& address) {
+  if (!address.socket.empty()) return address.text();
+  http::Address here = address;
+  if (address.is_any()) here.host = address.v6 ? "::1" : "127.0.0.1";
+  if (!options.tls_cert) return "http://" + here.text();
+  if (options.hosts.empty()) return "https://" + here.text();
+  return "https://" + options.hosts.front() + ":" + std::to_string(address.port);
+}
+
 void tell_start(cli::Output& out, bool encrypted, const http::Address& address,
                 const hub::HubRealms& realms, const std::string& tokens) {
   std::vector<std::string> names;
@@ -80,6 +103,11 @@ void tell_start(cli::Output& out, bool encrypted, const http::Address& address,
 }  // namespace
 
 Result<int> serve_hub(cli::VerbContext& context, const cli::ServeOptions& options) {
+  return serve_hub(context, options, nullptr);
+}
+
+Result<int> serve_hub(cli::VerbContext& context, const cli::ServeOptions& options,
+                      const ServeForPage* page) {
   LK_CHECK(check_options(options));
   ::signal(SIGPIPE, SIG_IGN);
   const Fd ended = host::hold_end_signals();
@@ -93,16 +121,9 @@ Result<int> serve_hub(cli::VerbContext& context, const cli::ServeOptions& option
   hub::Desk desk(*runtime.clock);
   runtime.remote_alive = [&](std::uint64_t number) { return desk.waits.alive(number); };
   runtime.woken = [&](const std::vector<std::uint64_t>& words) { desk.waits.woken(words); };
-  LK_CHECK(open_realms(context, options, realms));
-  std::unique_ptr<hub::Tokens> tokens;
+  LK_CHECK(open_realms(context, options, realms, page != nullptr));
   std::string file;
-  if (!options.no_auth) {
-    file = options.token_file.value_or("");
-    if (file.empty()) {
-      LK_ASSIGN(file, hub::default_token_file(runtime.env));
-    }
-    LK_ASSIGN(tokens, hub::Tokens::open(file));
-  }
+  LK_ASSIGN(const auto tokens, open_tokens(options, runtime.env, page == nullptr, file));
   hub::Hub hub(desk, realms, tokens.get(), runtime, LOCKKEEPER_VERSION);
   if (tokens)
     server.door.admits = [&](const http::Request& request) { return hub.admits(request); };
@@ -126,6 +147,11 @@ Result<int> serve_hub(cli::VerbContext& context, const cli::ServeOptions& option
               hub.handle(request, reply);
             }));
   hub.count_connections([&] { return opened->connections(); });
+  const std::string place = place_of(options, opened->address());
+  for (hub::HubRealm* const realm : realms.all()) {
+    LK_CHECK(realm->tell_place(place, tokens != nullptr));
+  }
+  if (page != nullptr) LK_CHECK(page->ready());
   tell_start(context.out(), encrypted, opened->address(), realms, file);
   host::tell_manager(runtime.env, "READY=1");
   opened->run(ended.get());

@@ -34,6 +34,11 @@ struct ServeOptions {
   bool no_auth = false;
 };
 
+// The flags of `open`.
+struct OpenOptions {
+  bool print = false;  // the address, instead of opening it
+};
+
 // What `doctor` does about damage.
 enum class Repair { kNo, kIfNeeded, kAnyway };
 
@@ -61,6 +66,7 @@ struct CliEnvironment {
   // Serves MCP until its client is gone.
   std::function<Result<int>(VerbContext&, const McpOptions&)> mcp;
   std::function<Result<int>(VerbContext&, const ServeOptions&)> serve;
+  std::function<Result<int>(VerbContext&, const OpenOptions&)> open;
 };
 
 // Runs one command and returns its exit status (docs/reference/cli.md). Throws nothing.

@@ -20,6 +20,11 @@ bool is_public(std::string_view path) {
   return path == "/healthz" || path == "/readyz" || find_page_file(path) != nullptr;
 }
 
+// With a pass instead of a token.
+bool is_login(const http::Request& request) {
+  return request.method == "POST" && request.path() == "/v1/login";
+}
+
 bool changes(const http::Request& request) {
   return request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
 }
@@ -49,6 +54,7 @@ Hub::Hub(Desk& desk, HubRealms& realms, Tokens* tokens, const service::Runtime& 
     : desk_(desk),
       realms_(realms),
       tokens_(tokens),
+      visitors_(realms),
       feed_(realms, desk.metrics),
       rest_(desk, realms, feed_, runtime),
       coordinator_(desk, realms, runtime),
@@ -67,13 +73,19 @@ Hub::~Hub() {
 
 std::optional<Person> Hub::person_of(const http::Request& request) const {
   if (tokens_ == nullptr) return Person{"", kEveryRole, {"*"}};
-  if (const auto token = http::bearer_of(request)) return tokens_->find(*token);
+  if (const auto token = http::bearer_of(request)) {
+    auto person = tokens_->find(*token);
+    return person ? std::move(person) : visitors_.find(*token);
+  }
   const std::string* const key = request.header("X-API-Key");  // the coordinator's clients
   return key == nullptr ? std::nullopt : tokens_->find(*key);
 }
 
 bool Hub::admits(const http::Request& request) const {
-  return is_public(request.path()) || person_of(request).has_value();
+  if (is_public(request.path())) return true;
+  if (!is_login(request)) return person_of(request).has_value();
+  const auto pass = http::bearer_of(request);
+  return pass && visitors_.has_pass(*pass);
 }
 
 // --- what ----------------------------------------------------------------------------------------
@@ -94,6 +106,11 @@ void Hub::handle(const http::Request& request, const std::shared_ptr<http::Reply
   }
   const PageFile* const file = find_page_file(request.path());
   if (file != nullptr && request.method == "GET") return answer_page(request, *file, *reply);
+  if (is_login(request)) {
+    const bool taken = pool_.run([this, request, reply] { log_in(request, *reply); });
+    if (!taken) answer(*reply, wrong(503, "too many requests are waiting", "try again"));
+    return;
+  }
   auto person = person_of(request);  // the token may have been removed since it was admitted
   if (!person) return answer(*reply, wrong(401, "the token is not known", "log in again"));
   if (changes(request) && !has_json(request)) {
@@ -119,6 +136,19 @@ void Hub::route(const Visit& visit) {
   }
   if (visit.is("GET", {"metrics"})) return metrics(visit);
   answer(*visit.reply, wrong(404, "there is nothing here", "see /v1/openapi.json"));
+}
+
+void Hub::log_in(const http::Request& request, http::Reply& reply) {
+  const auto pass = http::bearer_of(request);
+  const auto welcome = pass ? visitors_.log_in(*pass) : std::nullopt;
+  if (!welcome) {
+    return answer(reply, wrong(401, "the pass was used already, or is older than a minute",
+                               "make another: lockkeeper open"));
+  }
+  answer(reply, {200,
+                 {{"token", welcome->token},
+                  {"name", welcome->person.name},
+                  {"realm", welcome->person.realms.front()}}});
 }
 
 void Hub::ready(http::Reply& reply) {

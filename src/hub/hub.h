@@ -1,6 +1,7 @@
 // The hub: one lock server for containers and machines, over HTTP.
 //
 //   GET  /  /page/…                 page.h
+//   POST /v1/login                  visitors.h
 //   GET  /healthz  /readyz          does it run; does it take requests
 //   GET  /metrics                   metrics.h
 //        /v1/…                      rest.h
@@ -23,6 +24,7 @@
 #include "hub/mcp_rooms.h"
 #include "hub/people/tokens.h"
 #include "hub/rest.h"
+#include "hub/visitors.h"
 #include "mcp/pool.h"
 
 namespace lockkeeper::hub {
@@ -54,6 +56,7 @@ class Hub {
  private:
   std::optional<Person> person_of(const http::Request& request) const;
   void route(const Visit& visit);
+  void log_in(const http::Request& request, http::Reply& reply);
   void ready(http::Reply& reply);
   void metrics(const Visit& visit);
   Gauges gauges();
@@ -61,6 +64,7 @@ class Hub {
   Desk& desk_;
   HubRealms& realms_;
   Tokens* const tokens_;
+  Visitors visitors_;
   std::function<std::size_t()> connections_ = [] { return std::size_t{0}; };
   Feed feed_;
   Rest rest_;

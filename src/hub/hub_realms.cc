@@ -1,5 +1,7 @@
 #include "hub/hub_realms.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/fd.h"
@@ -7,6 +9,7 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "host/file_ops.h"
+#include "hub/people/passes.h"
 #include "layout/make_store.h"
 #include "layout/registry.h"
 #include "realm/store_url.h"
@@ -33,10 +36,18 @@ Result<void> HubRealm::take() {
   LK_CHECK(layout::create_store_folder(site.realm()));
   const std::string& store = site.realm().store_folder;
   LK_ASSIGN(const Folder folder, Folder::open(store, "", Folder::Kind::kPrivate));
-  LK_ASSIGN(taken_, host::try_lock(folder, "hub.lock"));
-  if (taken_) return {};
+  LK_ASSIGN(taken_, host::try_lock(folder, kHubLockName));
+  // What an earlier hub said of itself is not true of this one.
+  if (taken_ && ::ftruncate(taken_->get(), 0) == 0) return {};
+  if (taken_) return fail(errno_error(errno, folder.path_of(kHubLockName), Code::kFailed));
   return fail(Code::kStoreBusy, "another hub serves the locks in " + quote(store),
               "stop that one, or serve another realm");
+}
+
+Result<void> HubRealm::tell_place(const std::string& address, bool asks) {
+  const std::string line = to_line(HubPlace{address, name, asks});
+  if (::ftruncate(taken_->get(), 0) == 0 && write_all(taken_->get(), line)) return {};
+  return fail(errno_error(errno, site.realm().store_folder + "/" + kHubLockName, Code::kFailed));
 }
 
 Result<void> HubRealm::follow_settings() {

@@ -25,6 +25,8 @@ struct HubRealm {
 
   // Only one hub can judge the clients that wait in a table. store_busy: another one has it.
   Result<void> take();
+  // So that `lockkeeper open` finds the hub.
+  Result<void> tell_place(const std::string& address, bool asks);
   // The settings as they are now, or were a moment ago: looking costs as much as a lock.
   Result<void> follow_settings();
 

@@ -65,6 +65,7 @@ const std::vector<Rest::Route>& Rest::routes() {
       {"POST", "messages/read", &Rest::read_messages},
       {"POST", "purge", &Rest::purge},
       {"GET", "whoami", &Rest::whoami},
+      {"GET", "runs", &Rest::runs},
   };
   return kRoutes;
 }
@@ -89,9 +90,10 @@ void Rest::handle(const Visit& visit) {
   const bool one_wait = visit.target.names.size() == 3 && visit.target.names[1] == "waits";
   if (one_wait && method == "GET") return told(wait(visit));
   if (one_wait && method == "DELETE") return told(leave(visit));
+  const bool one_run = visit.target.names.size() == 3 && visit.target.names[1] == "runs";
   bool known = one_wait;
   for (const Route& route : routes()) {
-    if (name != route.name) continue;
+    if ((one_run ? "runs" : name) != route.name) continue;
     known = true;
     if (method != route.method) continue;
     const auto here = seat(visit);

@@ -39,6 +39,7 @@ class Rest {
   Result<Answer> read_messages(const Visit& visit, Seat& seat);
   Result<Answer> purge(const Visit& visit, Seat& seat);
   Result<Answer> whoami(const Visit& visit, Seat& seat);
+  Result<Answer> runs(const Visit& visit, Seat& seat);
 
   // These answer themselves.
   Result<void> events(const Visit& visit);

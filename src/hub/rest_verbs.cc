@@ -5,6 +5,7 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "hub/rest.h"
+#include "hub/runs.h"
 #include "service/messages.h"
 #include "service/report.h"
 
@@ -252,6 +253,14 @@ Result<Answer> Rest::whoami(const Visit& visit, Seat& seat) {
   }
   json["draining"] = desk_.draining.load();
   json["version"] = LOCKKEEPER_VERSION;
+  return Answer{200, std::move(json)};
+}
+
+Result<Answer> Rest::runs(const Visit& visit, Seat& seat) {
+  LK_CHECK(visit.person.must_have(Role::kRead));
+  const std::string& store = seat.realm.site.realm().store_folder;
+  const bool one = visit.target.names.size() == 3;
+  LK_ASSIGN(Json json, one ? run_json(store, visit.target.names.back()) : runs_json(store));
   return Answer{200, std::move(json)};
 }
 

@@ -62,7 +62,8 @@ const Plan& plan() {
     // The server for other machines: who may use it, and what it speaks.
     rooms["hub/people"] = {"realm", "core", "kv", "key", "base"};
     rooms["hub"] = with(with(below, rooms["mcp/locks"]),
-                        {"hub/people", "http", "mcp/http", "mcp/locks", "service/wire", "git"});
+                        {"hub/people", "http", "mcp/http", "mcp/locks", "service/wire", "git",
+                         "crew/record", "crew/report", "draw"});
     rooms["cli"] = below;
     rooms["demo"] = with(below, {"cli"});
     // What coding agents tell their hooks, which is text; and what a hook does about it.

@@ -25,6 +25,14 @@ std::string add_token(stage::Stage& stage, const std::string& name, const stage:
   return stage.expect(0, "", words).json()["token"];
 }
 
+std::string pass_of(stage::Stage& stage) {
+  const std::string url = stage.expect(0, "", {"open", "--print"}).json()["url"];
+  const std::string mark = "/#pass=";
+  const auto at = url.find(mark);
+  EXPECT_NE(at, std::string::npos) << url;
+  return at == std::string::npos ? "" : url.substr(at + mark.size());
+}
+
 HubPeer::HubPeer(std::uint16_t port, std::string token, std::string agent) : client_(port) {
   if (!token.empty()) headers["Authorization"] = "Bearer " + token;
   if (!agent.empty()) headers["Lockkeeper-Agent"] = std::move(agent);

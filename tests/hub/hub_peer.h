@@ -36,6 +36,9 @@ class HubServer {
 // `token add` in the stage; the token.
 std::string add_token(stage::Stage& stage, const std::string& name, const stage::Words& more = {});
 
+// `open --print` in the stage, where a hub runs; the pass in its address.
+std::string pass_of(stage::Stage& stage);
+
 // One connection of one person's agent, kept.
 class HubPeer {
  public:

@@ -118,6 +118,14 @@ TEST_F(OpenApi, TheDocumentIsWhatTheServerDoes) {
   ask(a, "POST", "/v1/realms", "/v1/realms", {{"name", "github.com/org/repo"}});
   ask(a, "GET", "/v1/realms", "/v1/realms");
   ask(a, "POST", "/v1/drain", "/v1/drain", {{"on", false}});
+  stage_.file("plan.yaml",
+              "agents:\n  - agent: one\n    directories: [out/]\n    command: \"true\"\n");
+  ASSERT_EQ(stage_.as("", {"workflow", "run", "plan.yaml"}).status, 0);
+  const Json runs = ask(a, "GET", "/v1/runs", "/v1/runs?realm=app");
+  ask(a, "GET", "/v1/runs/{id}",
+      "/v1/runs/" + runs["runs"][0]["run"].get<std::string>() + "?realm=app");
+  HubPeer visitor(hub.port(), pass_of(stage_), "page");
+  ask(visitor, "POST", "/v1/login", "/v1/login", Json::object());
   const Json call = {{"call", "list"}, {"with", Json::object()}};
   ask(a, "POST", "/v1/call", "/v1/call?realm=app", call);
   // What is refused has one shape, whatever it is. Two realms now: one must be named.
@@ -130,6 +138,11 @@ TEST_F(OpenApi, TheDocumentIsWhatTheServerDoes) {
       HubPeer stranger(hub.port(), about_hub ? other : token, "a");
       if (path == "/v1/realms" && verb == "get") {
         seen_.insert("get /v1/realms default");  // whoever may come in may ask
+        continue;
+      }
+      if (path == "/v1/login") {  // refused before it is read, as text
+        EXPECT_EQ(stranger.post(target, Json::object()).status, 401);
+        seen_.insert("post /v1/login default");
         continue;
       }
       ask(stranger, method, path, target, method == "POST" ? Json::object() : Json(), false);

@@ -1,4 +1,5 @@
-// `serve`: the hub. Declares its flags, then calls CliEnvironment::serve. `token`: who may use it.
+// `serve`: the hub. Declares its flags, then calls CliEnvironment::serve. `open`: its page, by
+// CliEnvironment::open. `token`: who may use it.
 #include <nlohmann/json.hpp>
 
 #include "base/assert.h"
@@ -138,6 +139,15 @@ Result<int> serve_verb(VerbContext& context) {
   if (const auto status = context.parse()) return *status;
   LOCKKEEPER_ASSERT(context.environment().serve);
   return context.environment().serve(context, options);
+}
+
+Result<int> open_verb(VerbContext& context) {
+  OpenOptions options;
+  context.arguments().flag("--print", options.print,
+                           "print the address instead; it logs in once, within a\nminute");
+  if (const auto status = context.parse()) return *status;
+  LOCKKEEPER_ASSERT(context.environment().open);
+  return context.environment().open(context, options);
 }
 
 }  // namespace lockkeeper::cli

@@ -60,6 +60,15 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper log -f --under src/auth/\n"
      "  lockkeeper log --since 2026-01-17T15:30:00Z --json\n",
      log_verb, Does::kLook},
+    {"top", "Who holds what and who waits, live at your terminal",
+     "  lockkeeper top\n"
+     "  lockkeeper top --filter src/auth/ --sort waiting\n"
+     "  lockkeeper top --once\n",
+     top_verb, Does::kLook},
+    {"open", "Who holds what and who waits, live in your browser",
+     "  lockkeeper open\n"
+     "  lockkeeper open --print\n",
+     open_verb},
     {"recover", "What was lost or overwritten, and how to have it back", recover_subcommands,
      "to see the versions of a file: lockkeeper recover list FILE", "list"},
     {"message", "Messages to agents, shown with their next command", message_subcommands},
@@ -147,7 +156,7 @@ constexpr Verb kVerbs[] = {
 };
 
 constexpr VerbGroup kGroups[] = {
-    {"Everyday", "acquire release renew check list whoami run log break recover"},
+    {"Everyday", "acquire release renew check list top open whoami run log break recover"},
     {"Plans", "validate plan workflow"},
     {"Agents", "init deinit install hook mcp message pause resume gate"},
     {"Other tools", "layout adopt guard coordinator ports coordmcp task"},

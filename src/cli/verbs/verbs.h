@@ -26,6 +26,7 @@ Result<int> install_verb(VerbContext& context);
 Result<int> list_verb(VerbContext& context);
 Result<int> log_verb(VerbContext& context);
 Result<int> mcp_verb(VerbContext& context);
+Result<int> open_verb(VerbContext& context);
 Result<int> serve_verb(VerbContext& context);
 Result<int> pause_verb(VerbContext& context);
 Result<int> plan_verb(VerbContext& context);
@@ -33,6 +34,7 @@ Result<int> purge_verb(VerbContext& context);
 Result<int> release_verb(VerbContext& context);
 Result<int> renew_verb(VerbContext& context);
 Result<int> resume_verb(VerbContext& context);
+Result<int> top_verb(VerbContext& context);
 Result<int> validate_verb(VerbContext& context);
 Result<int> whoami_verb(VerbContext& context);
 

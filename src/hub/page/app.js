@@ -8,11 +8,19 @@ import { Messages } from "./messages.js";
 import { Now } from "./now.js";
 import { Panel } from "./panel.js";
 import { Queue } from "./queue.js";
+import { Runs } from "./runs.js";
 import { forgetToken, keepToken, takeToken } from "./session.js";
 import { Timeline } from "./timeline.js";
 import { eventText, kindOf, plural, timeText } from "./words.js";
 
-const kViews = { now: Now, queue: Queue, timeline: Timeline, history: History, messages: Messages };
+const kViews = {
+  now: Now,
+  queue: Queue,
+  timeline: Timeline,
+  history: History,
+  runs: Runs,
+  messages: Messages,
+};
 const kDrawEveryMs = 200;
 const kSayEveryMs = 5_000;
 const kThemes = ["auto", "light", "dark"];
@@ -40,7 +48,11 @@ class Page {
     addEventListener("pageshow", (event) => event.persisted && location.reload());
     addEventListener("keydown", (event) => this.press(event));
     setInterval(() => this.tick(), 1_000);
-    this.token = takeToken();
+    try {
+      this.token = await takeToken();
+    } catch (error) {
+      return this.askForToken(`${error.message}. In a terminal: lockkeeper open`);
+    }
     this.logIn();
   }
 
@@ -118,7 +130,9 @@ class Page {
       why ? h("p", { class: "fault", role: "alert" }, why) : null,
       h("label", { class: "field", for: "token" }, h("span", null, "Token"), input),
       h("div", { class: "buttons" }, h("button", { class: "primary" }, "Log in")),
-      h("p", { class: "note" }, "Whoever runs the hub makes one with"),
+      h("p", { class: "note" }, "On the hub's own machine you need none:"),
+      h("pre", null, "lockkeeper open"),
+      h("p", { class: "note" }, "Elsewhere, whoever runs the hub makes one for you:"),
       h("pre", null, "lockkeeper token add alice"),
     );
     byId("main").replaceChildren(form);
@@ -133,7 +147,7 @@ class Page {
   }
 
   route() {
-    if (location.hash.startsWith("#token=")) return location.reload();
+    if (/^#(token|pass)=/.test(location.hash)) return location.reload();
     if (!this.api?.realm) return;
     const [name, query] = location.hash.replace(/^#\/?/, "").split("?");
     const View = kViews[name] ?? Now;

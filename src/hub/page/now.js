@@ -10,6 +10,7 @@ import {
   plural,
   remainingPart,
   remainingText,
+  minuteText,
   timeText,
 } from "./words.js";
 import { feedOf } from "./feed.js";
@@ -27,7 +28,7 @@ const kSorts = {
 const kColumns = [
   ["resource", "Resource", "resource"],
   ["holder", "Held by", "holder"],
-  ["waited", "Waited for by", null],
+  ["waited", "Who waits", null],
   ["since", "Since", "since"],
   ["until", "Until", "until"],
   ["left", "Remaining", "until"],
@@ -458,10 +459,10 @@ export class Now {
           : null,
       );
     }
-    setText(parts.since, timeText(lease.acquired_at_ms, now));
+    setText(parts.since, minuteText(lease.acquired_at_ms, now));
     setText(
       parts.until,
-      lease.expires_at ? timeText(lease.expires_at_ms, now) : remainingText(lease, now),
+      lease.expires_at ? minuteText(lease.expires_at_ms, now) : remainingText(lease, now),
     );
     setText(parts.left, remainingText(lease, now));
     const part = Math.round(remainingPart(lease, now) * 100);

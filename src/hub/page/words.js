@@ -4,13 +4,19 @@ const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 const hours = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 
+const isToday = (then, now) =>
+  Math.abs(now - then) < kDay && then.getDate() === new Date(now).getDate();
+
 // "14:30:05"; on another day "17 Nov 14:30".
 export function timeText(at, now = Date.now()) {
   const then = new Date(at);
-  if (Math.abs(now - then) < kDay && then.getDate() === new Date(now).getDate()) {
-    return clock.format(then);
-  }
-  return `${day.format(then)} ${hours.format(then)}`;
+  return isToday(then, now) ? clock.format(then) : minuteText(at, now);
+}
+
+// The same without seconds, for tables.
+export function minuteText(at, now = Date.now()) {
+  const then = new Date(at);
+  return isToday(then, now) ? hours.format(then) : `${day.format(then)} ${hours.format(then)}`;
 }
 
 export const hourText = (at) => hours.format(at);

@@ -162,12 +162,16 @@ Result<TokenEntries> read_tokens(const std::string& path) {
   return parse_tokens(text, path);
 }
 
-Result<std::string> add_token(const std::string& path, Person person) {
+std::string new_secret(std::string_view prefix) {
   constexpr int kWords = 4;  // 256 bits
   SystemRandom random;
   std::string bytes;
   for (int i = 0; i < kWords; ++i) append_be64(bytes, random.next());
-  const std::string token = "lk_" + to_hex(bytes);
+  return std::string(prefix) + to_hex(bytes);
+}
+
+Result<std::string> add_token(const std::string& path, Person person) {
+  const std::string token = new_secret("lk_");
   LK_CHECK(change_tokens(path, [&](TokenEntries& all) -> Result<void> {
     all.push_back({std::move(person), sha256_hex(token)});
     return {};
@@ -186,10 +190,10 @@ Result<std::size_t> remove_tokens(const std::string& path, std::string_view name
   return removed;
 }
 
-Result<std::unique_ptr<Tokens>> Tokens::open(const std::string& path) {
-  std::unique_ptr<Tokens> tokens(new Tokens(path));
+Result<std::unique_ptr<Tokens>> Tokens::open(const std::string& path, bool needed) {
+  std::unique_ptr<Tokens> tokens(new Tokens(path, needed));
   LK_CHECK(tokens->follow());
-  if (tokens->entries_->empty()) {
+  if (needed && tokens->entries_->empty()) {
     return fail(Code::kInvalidConfig, "the token file " + quote(path) + " has no token",
                 "add one: lockkeeper token add NAME");
   }
@@ -202,9 +206,13 @@ Result<void> Tokens::follow() {
     const std::lock_guard hold(mutex_);
     if (entries_ && stamp == stamp_) return {};
   }
-  LK_ASSIGN(TokenEntries entries, read_tokens(path_));
+  auto entries = read_tokens(path_);
+  if (!entries) {
+    if (needed_ || entries.error().code != Code::kNotFound) return fail(std::move(entries.error()));
+    entries = TokenEntries();
+  }
   const std::lock_guard hold(mutex_);
-  entries_ = std::make_shared<const TokenEntries>(std::move(entries));
+  entries_ = std::make_shared<const TokenEntries>(std::move(*entries));
   stamp_ = stamp;
   return {};
 }

@@ -35,6 +35,9 @@ std::string to_line(const TokenEntry& entry);
 // ~/.config/lockkeeper/hub-tokens. failed: no home.
 Result<std::string> default_token_file(const realm::Environment& env);
 
+// The prefix and 256 random bits in 64 hexadecimal digits.
+std::string new_secret(std::string_view prefix);
+
 // Adds a line with a new token, and gives the token; creates the file and its folder.
 Result<std::string> add_token(const std::string& path, Person person);
 // How many lines of that name were removed. not_found: none.
@@ -45,7 +48,8 @@ Result<TokenEntries> read_tokens(const std::string& path);
 
 class Tokens {
  public:
-  static Result<std::unique_ptr<Tokens>> open(const std::string& path);
+  // invalid_config: it has no token. `needed` false: then there is none, nor need there be a file.
+  static Result<std::unique_ptr<Tokens>> open(const std::string& path, bool needed = true);
 
   // Whose token it is. Takes a time that says nothing about the tokens.
   std::optional<Person> find(std::string_view token) const;
@@ -53,9 +57,10 @@ class Tokens {
   Result<void> follow();
 
  private:
-  explicit Tokens(std::string path) : path_(std::move(path)) {}
+  Tokens(std::string path, bool needed) : path_(std::move(path)), needed_(needed) {}
 
   const std::string path_;
+  const bool needed_;
   mutable std::mutex mutex_;  // protects what is below
   std::uint64_t stamp_ = 0;
   std::shared_ptr<const TokenEntries> entries_;
