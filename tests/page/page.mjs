@@ -106,6 +106,47 @@ check("the token leaves the address and stays in the tab", () =>
   }),
 );
 
+check("lockkeeper open logs in once, and no address keeps a secret", () =>
+  stage(async ({ open, scene }) => {
+    const way = scene.openPage();
+    assert.ok(way.startsWith("file:///") && !way.includes("lkp_"), way);
+    const tab = await open(way);
+    await tab.locator("#state[data-state=live]").waitFor({ timeout: kPatience });
+    await see(tab, "8 agents hold 9 resources.");
+    assert.equal(tab.url(), `${scene.url}#/now`);
+    await tab.reload();
+    await tab.locator("#state[data-state=live]").waitFor({ timeout: kPatience });
+    const second = await open(way);
+    second.expectsErrors = true; // 401 is one for the browser
+    await see(second, "This link was used already, or is older than a minute.");
+    second.faults.length = 0;
+  }),
+);
+
+check("a plan at work, and its report", () =>
+  stage(async ({ enter, scene }) => {
+    const tab = await enter(undefined, "runs");
+    await see(tab, "No plan has run in this realm.");
+    const run = scene.startPlan();
+    const over = new Promise((done) => run.once("exit", done));
+    await see(tab, /^users-by-page\.yaml is at work: .*1 running/);
+    const row = (agent) => tab.locator("tr", { hasText: agent });
+    await row("api").getByText("running").first().waitFor();
+    await row("client").getByText("waits for api, which holds what it needs").waitFor();
+    await row("lint").getByText("failed", { exact: true }).waitFor({ timeout: kPatience });
+    scene.file("go");
+    await over;
+    await see(tab, /^users-by-page\.yaml failed: 2 of 3 agents done, 1 failed\./);
+    await see(tab, "lint failed: ");
+    await see(tab, "out/a.txt added by api");
+    const [saved] = await Promise.all([
+      tab.waitForEvent("download"),
+      tab.getByRole("button", { name: "Save the report" }).click(),
+    ]);
+    assert.equal(saved.suggestedFilename(), "users-by-page.yaml-report.md");
+  }),
+);
+
 check("search says who covers a path, and why", () =>
   stage(async ({ enter }) => {
     const tab = await enter();
@@ -342,8 +383,9 @@ const kScripts = name === "chromium";
 const kShown = {
   now: "8 agents hold",
   queue: "4 requests wait.",
-  timeline: /11 agents/,
+  timeline: /\d+ agents/,
   history: /events, last hour/,
+  runs: /users-by-page\.yaml failed/,
   messages: "No messages to page@ana.",
 };
 for (const theme of ["light", "dark"]) {
@@ -351,13 +393,24 @@ for (const theme of ["light", "dark"]) {
     `every view at every size, ${theme}${kScripts ? "; axe finds nothing, nothing is cut off" : ""}`,
     () =>
       stage(
-        async ({ enter }) => {
+        async ({ enter, scene }) => {
+          const run = scene.startPlan();
+          scene.file("go");
+          await new Promise((done) => run.once("exit", done));
           const tab = await enter();
           while (!kScripts && !(await tab.locator("#theme").innerText()).endsWith(theme))
             await tab.locator("#theme").click();
           for (const [width, height] of kSizes) {
             await tab.setViewportSize({ width, height });
-            for (const view of ["now", "now+panel", "queue", "timeline", "history", "messages"]) {
+            for (const view of [
+              "now",
+              "now+panel",
+              "queue",
+              "timeline",
+              "history",
+              "runs",
+              "messages",
+            ]) {
               const [place] = view.split("+");
               await visit(tab, place);
               await see(tab, kShown[place]);

@@ -2,7 +2,7 @@
 // Debian's browsers.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -86,6 +86,48 @@ export class Scene {
   // A command that goes on: one that waits, or `run`.
   start(agent, verb, ...words) {
     const child = spawn(program, [verb, "--agent", agent, ...words], {
+      cwd: this.repository,
+      env: this.environment,
+      stdio: "ignore",
+    });
+    this.processes.push(child);
+    return child;
+  }
+
+  // What `lockkeeper open` gives to the browser: the address of a file.
+  openPage() {
+    const bin = join(this.folder, "bin");
+    const given = join(this.folder, "given");
+    mkdirSync(bin, { recursive: true });
+    writeFileSync(join(bin, "xdg-open"), `#!/bin/sh\nprintf %s "$1" >${given}\n`, { mode: 0o700 });
+    const done = spawnSync(program, ["open"], {
+      cwd: this.repository,
+      env: { ...this.environment, USER: "ana", PATH: `${bin}:${process.env.PATH}` },
+      encoding: "utf8",
+    });
+    assert.equal(done.status, 0, done.stderr);
+    return readFileSync(given, "utf8");
+  }
+
+  // A plan whose first agent works until the file `go` is there; the process that runs it.
+  startPlan() {
+    const wait = "while [ ! -e go ]; do sleep 0.05; done; echo x >out/a.txt";
+    const agents = [
+      ["api", "out/", `[sh, -c, "${wait}"]`],
+      ["client", "out/", "[sh, -c, 'echo y >out/b.txt; sleep 1.2']"],
+      ["lint", "lint/", "[sh, -c, 'sleep 1.5; exit 3']"],
+    ];
+    this.file("out/README", "lint/README");
+    writeFileSync(
+      join(this.repository, "users-by-page.yaml"),
+      `agents:\n${agents
+        .map(
+          ([agent, folder, command]) =>
+            `  - agent: ${agent}\n    directories: [${folder}]\n    command: ${command}\n`,
+        )
+        .join("")}`,
+    );
+    const child = spawn(program, ["workflow", "run", "users-by-page.yaml"], {
       cwd: this.repository,
       env: this.environment,
       stdio: "ignore",
