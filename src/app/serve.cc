@@ -151,8 +151,11 @@ Result<int> serve_hub(cli::VerbContext& context, const cli::ServeOptions& option
   for (hub::HubRealm* const realm : realms.all()) {
     LK_CHECK(realm->tell_place(place, tokens != nullptr));
   }
-  if (page != nullptr) LK_CHECK(page->ready());
-  tell_start(context.out(), encrypted, opened->address(), realms, file);
+  if (page != nullptr) {
+    LK_CHECK(page->ready());
+  } else {
+    tell_start(context.out(), encrypted, opened->address(), realms, file);
+  }
   host::tell_manager(runtime.env, "READY=1");
   opened->run(ended.get());
   return 0;

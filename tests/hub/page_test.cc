@@ -111,6 +111,24 @@ TEST_F(Page, APassOfTheHubsOwnUserLogsInOnce) {
   EXPECT_EQ(direct.get("/v1/list").status, 401) << "a pass is no token";
 }
 
+TEST_F(Page, WhoHasNoPassCannotMakeTheHubReadABody) {
+  add_token(stage_, "alice");
+  const HubServer hub(stage_);
+  const std::string long_body = "Content-Type: application/json\r\nContent-Length: 4000000\r\n";
+  const std::string bearer = "Authorization: Bearer ";
+  const std::string guess = bearer + "lkp_" + std::string(64, '0') + ".app\r\n";
+  for (const std::string& who : {std::string(), bearer + "x\r\n", guess}) {
+    EXPECT_EQ(fetch(hub, "/v1/login", who + long_body, "POST").status, 401) << who;
+  }
+  // Nor can a page of another site use one up.
+  const std::string pass = pass_of(stage_);
+  const std::string empty =
+      bearer + pass + "\r\nContent-Type: application/json\r\nContent-Length: 0\r\n";
+  EXPECT_EQ(fetch(hub, "/v1/login", empty + "Origin: https://evil.example\r\n", "POST").status,
+            403);
+  EXPECT_EQ(fetch(hub, "/v1/login", empty, "POST").status, 200);
+}
+
 TEST_F(Page, APassOfOneRealmOpensNoOther) {
   const std::string admin = add_token(stage_, "alice", {"--role", "admin"});
   const HubServer hub(stage_);
@@ -201,7 +219,7 @@ TEST_F(Page, ARunIsShownWhileItIsAtWorkAndAfterwards) {
   EXPECT_EQ(report["outcome"], "done");
   EXPECT_THAT(report["markdown"].get<std::string>(), HasSubstr("2 agents done"));
   EXPECT_EQ(peer.get("/v1/runs/none").status, 404);
-  EXPECT_EQ(peer.get("/v1/runs/..").status, 404);
+  EXPECT_EQ(peer.get("/v1/runs/..").status, 400);
   EXPECT_EQ(peer.get("/v1/runs/%2e%2e%2fhub.lock").status, 404);
   EXPECT_EQ(peer.post("/v1/runs", Json::object()).status, 405);
 }

@@ -169,6 +169,41 @@ check("search says who covers a path, and why", () =>
   }),
 );
 
+check("who blocks an agent is said wherever it is chosen", () =>
+  stage(async ({ enter }) => {
+    const tab = await enter();
+    await tab.getByLabel("Agent").selectOption("backend");
+    await see(
+      tab,
+      "backend holds src/auth/. It waits for src/api/users.py, which codex blocks. 2 requests wait for it.",
+    );
+    await tab.getByLabel("Agent").selectOption("frontend"); // it only waits
+    await see(tab, "frontend holds nothing. It waits for src/auth/login.py, which backend blocks.");
+    await tab.getByLabel("Agent").selectOption("");
+    await tab.locator(".lease.row", { hasText: "src/auth/" }).getByText("backend").click();
+    await see(tab, /^Now: backend holds src\/auth\/\. It waits for .* which codex blocks\./);
+  }),
+);
+
+check("a stuck file is freed where it was searched for", () =>
+  stage(async ({ enter }) => {
+    const tab = await enter();
+    tab.expectsErrors = true; // 409 is the answer
+    await tab.locator("#search").fill("src/auth/token.py");
+    await tab.keyboard.press("Enter");
+    await see(tab, /the folder src\/auth\/ covers it/);
+    await tab.locator(".answer").getByRole("button", { name: "Break…" }).first().click();
+    await see(tab, "The queue is kept: frontend is next.", "#ask");
+    await tab.locator("#ask").getByRole("button", { name: "Break the lease" }).click();
+    // Two waited for it, and mobile is the one for this file.
+    await tab
+      .locator(".answer", { hasText: "mobile" })
+      .getByText(/holds it: exactly/)
+      .waitFor();
+    tab.faults.length = 0;
+  }),
+);
+
 check("filters and the tree", () =>
   stage(async ({ enter }) => {
     const tab = await enter();

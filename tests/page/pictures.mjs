@@ -38,6 +38,7 @@ async function work([agent, path, reason], at) {
   }
 }
 kWork.forEach((each, at) => work(each, at));
+scene.startPlan();
 await sleep(kSeconds * 1000 - 500);
 
 const browser = await openBrowser("chromium");
@@ -58,6 +59,8 @@ for (const theme of ["light", "dark"]) {
   if (theme === "light") {
     await tab.getByRole("link", { name: "Queue" }).click();
     await take("queue");
+    await tab.getByRole("link", { name: "Runs" }).click();
+    await take("runs");
   }
   if (theme === "dark") {
     await tab.getByRole("link", { name: "Timeline" }).click();

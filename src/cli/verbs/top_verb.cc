@@ -307,6 +307,7 @@ Result<int> top_verb(VerbContext& context) {
                     out.options().draws && !out.json() && !out.quiet() && !once;
   if (live) return TopSession(context, *open, std::move(facts), std::move(choice)).run();
   if (out.json()) {
+    keep_matching(facts, choice.filter);
     service::Json json = service::list_json(facts.reply);
     json["events"] = service::Json::array();
     for (const core::Event& event : facts.events) {
@@ -315,7 +316,7 @@ Result<int> top_verb(VerbContext& context) {
     out.object(json);
     return 0;
   }
-  for (const Line& line : top_once(facts, choice, out.columns())) out.line(line);
+  for (const Line& line : top_once(std::move(facts), choice, out.columns())) out.line(line);
   return 0;
 }
 

@@ -276,6 +276,16 @@ Line foot_line(const TopFoot& foot, std::size_t columns) {
 
 }  // namespace
 
+void keep_matching(TopFacts& facts, const std::string& filter) {
+  const std::string part = lowered(filter);
+  const auto is_other = [&](const core::Lease& lease) {
+    return !passes(service::spelled_texts(lease), lease.owner, lease.terms, part);
+  };
+  std::erase_if(facts.reply.leases, [&](const auto& listed) { return is_other(listed.lease); });
+  std::erase_if(facts.reply.waiters, [&](const auto& each) { return is_other(each.request); });
+  std::erase_if(facts.events, [&](const core::Event& each) { return !passes_event(each, part); });
+}
+
 std::vector<TopRow> top_rows(const TopFacts& facts, const TopChoice& choice) {
   const std::string part = lowered(choice.filter);
   std::map<core::LeaseId, std::size_t> waited;
@@ -341,9 +351,10 @@ std::vector<Line> top_screen(const TopFacts& facts, const std::vector<TopRow>& r
   return lines;
 }
 
-std::vector<Line> top_once(const TopFacts& facts, const TopChoice& choice, std::size_t columns) {
-  const std::vector<TopRow> rows = top_rows(facts, choice);
+std::vector<Line> top_once(TopFacts facts, const TopChoice& choice, std::size_t columns) {
   std::vector<Line> lines = {{{facts.realm + "  ", Style::kBold}, {counts_text(facts)}}};
+  const std::vector<TopRow> rows = top_rows(facts, choice);
+  keep_matching(facts, choice.filter);
   const auto first_waiter = std::ranges::find(rows, true, &TopRow::waits);
   const auto add = [&](const Row& head, std::span<const TopRow> some) {
     if (some.empty()) return;
@@ -355,18 +366,18 @@ std::vector<Line> top_once(const TopFacts& facts, const TopChoice& choice, std::
   };
   add(lease_header(), std::span(rows.begin(), first_waiter));
   add(waiter_header(), std::span(first_waiter, rows.end()));
-  std::vector<Line> events;
-  LogColumns widths;
-  const std::string part = lowered(choice.filter);
-  for (const core::Event& event : facts.events) widths.widen(event);
-  for (auto event = facts.events.rbegin();
-       event != facts.events.rend() && events.size() < kEventsOnce; ++event) {
-    if (passes_event(*event, part)) events.push_back(event_line(*event, columns, widths));
+  if (rows.empty() && !choice.filter.empty()) {
+    lines.push_back({{"nothing that is held or waited for contains " + quote(choice.filter)}});
   }
-  if (events.empty()) return lines;
+  if (facts.events.empty()) return lines;
   lines.push_back({});
   lines.push_back({{"EVENTS", Style::kBold}});
-  for (Line& line : events) lines.push_back(std::move(line));
+  LogColumns widths;
+  const std::size_t first = facts.events.size() - std::min(facts.events.size(), kEventsOnce);
+  for (const core::Event& event : facts.events) widths.widen(event);
+  for (std::size_t i = facts.events.size(); i > first; --i) {
+    lines.push_back(event_line(facts.events[i - 1], columns, widths));
+  }
   return lines;
 }
 

@@ -46,6 +46,9 @@ struct TopRow {
   std::string details;  // one line about it
 };
 
+// Without what does not contain the text.
+void keep_matching(TopFacts& facts, const std::string& filter);
+
 // All that pass the filter: leases in the order of the choice, then waiters as their turns come.
 std::vector<TopRow> top_rows(const TopFacts& facts, const TopChoice& choice);
 
@@ -65,7 +68,8 @@ struct TopFoot {
 std::vector<Line> top_screen(const TopFacts& facts, const std::vector<TopRow>& rows,
                              TopChoice& choice, const TopFoot& foot, ScreenSize size);
 
-// Everything once, for --once: as many lines as it takes. `columns` 0: nothing is cut.
-std::vector<Line> top_once(const TopFacts& facts, const TopChoice& choice, std::size_t columns);
+// Everything that passes the filter once, for --once: as many lines as it takes. `columns` 0:
+// nothing is cut.
+std::vector<Line> top_once(TopFacts facts, const TopChoice& choice, std::size_t columns);
 
 }  // namespace lockkeeper::cli

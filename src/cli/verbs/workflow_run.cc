@@ -519,9 +519,13 @@ Result<int> workflow_run(VerbContext& context) {
   const std::string title =
       prepared.plan.feature.empty() ? file_stem(options.file) : prepared.plan.feature;
   CrewView view(out, *context.runtime().clock, title);
-  crew::Foreman foreman(
-      prepared.open->locks, prepared.plan, run, prepared.foreman,
-      {[&](const crew::CrewEvent& event) { view.show(event); }, [&] { view.redraw(); }});
+  crew::NowFile now(run.output);
+  crew::Foreman foreman(prepared.open->locks, prepared.plan, run, prepared.foreman,
+                        {[&](const crew::CrewEvent& event) { view.show(event); },
+                         [&] {
+                           view.redraw();
+                           now.tell(run.state, context.runtime().clock->now().mono_ms);
+                         }});
   view.watch(foreman);
   const auto done = foreman.run();
   view.clear();

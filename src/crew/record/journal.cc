@@ -77,6 +77,21 @@ Result<void> parse_line(std::string_view line, std::size_t number, RunState& sta
   }
 }
 
+Result<RunState> parse_lines(std::string_view text, const std::string& path) {
+  RunState state;
+  std::size_t number = 0;
+  for (std::size_t at = 0, end = 0; (end = text.find('\n', at)) != std::string_view::npos;
+       at = end + 1) {
+    const std::string_view line = text.substr(at, end - at);
+    if (const auto taken = parse_line(line, ++number, state); !taken) {
+      return fail(Code::kInvalidInput,
+                  quote(path) + ", line " + std::to_string(number) + ": " + taken.error().message,
+                  "start again with --restart; it keeps the old run under earlier/");
+    }
+  }
+  return state;
+}
+
 }  // namespace
 
 Result<Journal> Journal::begin(const Folder& folder, const RunState& state) {
@@ -105,19 +120,23 @@ Result<RunState> Journal::read(const Folder& folder) {
     return fail(Code::kNotFound, "there is no run in " + quote(folder.path()),
                 "start one: omit --resume");
   }
-  RunState state;
-  std::size_t number = 0;
-  for (std::size_t at = 0, end = 0; (end = text->find('\n', at)) != std::string::npos;
-       at = end + 1) {
-    const std::string_view line = std::string_view(*text).substr(at, end - at);
-    if (const auto taken = parse_line(line, ++number, state); !taken) {
-      return fail(Code::kInvalidInput,
-                  quote(folder.path_of(kJournalName)) + ", line " + std::to_string(number) + ": " +
-                      taken.error().message,
-                  "start again with --restart; it keeps the old run under earlier/");
-    }
-  }
-  return state;
+  return parse_lines(*text, folder.path_of(kJournalName));
+}
+
+Result<RunState> read_now(const Folder& folder) {
+  LK_ASSIGN(const auto text, folder.read(kNowName, kJournalBytesMax));
+  if (text) return parse_lines(*text, folder.path_of(kNowName));
+  return fail(Code::kNotFound, "nobody tells how the run in " + quote(folder.path()) + " stands");
+}
+
+void NowFile::tell(const RunState& state, std::int64_t now_mono_ms) {
+  constexpr std::int64_t kRestMs = 500;
+  if (told_ms_ != 0 && now_mono_ms - told_ms_ < kRestMs) return;
+  told_ms_ = now_mono_ms;
+  std::string text = head_json(state).dump() + "\n";
+  for (const AgentRecord& agent : state.record.agents) text += agent_json(agent).dump() + "\n";
+  if (text == told_ || !folder_.write(kNowName, text)) return;
+  told_ = std::move(text);
 }
 
 Result<void> Journal::agent(const AgentRecord& agent) {

@@ -48,4 +48,26 @@ class Journal {
   std::string path_;
 };
 
+// How the agents stand now, for whoever watches: who works and who waits is nothing that a resume
+// needs, so the journal does not say it. A file beside it, written at most twice a second while the
+// run is at work. What cannot be written is not told.
+inline constexpr const char* kNowName = "now.jsonl";
+class NowFile {
+ public:
+  // `folder` must outlive it.
+  explicit NowFile(const Folder& folder) : folder_(folder) {}
+  ~NowFile() { static_cast<void>(folder_.remove(kNowName)); }
+  NowFile(const NowFile&) = delete;
+  NowFile& operator=(const NowFile&) = delete;
+
+  void tell(const RunState& state, std::int64_t now_mono_ms);
+
+ private:
+  const Folder& folder_;
+  std::string told_;
+  std::int64_t told_ms_ = 0;
+};
+// not_found: no run is at work there.
+Result<RunState> read_now(const Folder& folder);
+
 }  // namespace lockkeeper::crew

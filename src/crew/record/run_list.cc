@@ -57,7 +57,11 @@ Result<FoundRun> read_run(const ListedRun& run) {
   LK_ASSIGN(const auto output, Folder::find(run.output));
   if (output) {
     auto last = Journal::read(*output);
-    if (last && file_name_for(last->record.id) == run.id) return FoundRun{std::move(*last), true};
+    if (last && file_name_for(last->record.id) == run.id) {
+      auto now = last->record.ended_ms == 0 ? read_now(*output) : Result<RunState>(*last);
+      const bool newer = now && now->record.id == last->record.id;
+      return FoundRun{newer ? std::move(*now) : std::move(*last), true};
+    }
     LK_ASSIGN(const auto earlier, output->existing("earlier"));
     const auto folder = earlier ? earlier->existing(run.id) : Result<std::optional<Folder>>();
     if (folder && *folder) {

@@ -1,5 +1,6 @@
-// The runs of a realm, so that others can find them: in the store's folder, `runs` has a file for
-// each of the last ones, with the place of its OUTPUT. Whoever runs a plan adds it; the hub reads it.
+// The runs of a realm, so that others can find them: `runs` in the store's folder has a file for
+// each of the last ones, with the place of its OUTPUT. `workflow run` adds its own; the hub reads
+// them.
 //
 // Thread safety: free functions; safe to call from any thread.
 #pragma once

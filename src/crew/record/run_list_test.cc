@@ -50,6 +50,41 @@ TEST_F(RunList, ARunThatAnotherHasFollowedIsReadWhereItWasMoved) {
   EXPECT_FALSE(found->is_last);
 }
 
+TEST_F(RunList, WhoWorksAndWhoWaitsIsToldWhileTheRunIsAtWork) {
+  begin(output(), "r1");
+  const Folder folder = *open_run_files(output());
+  RunState state;
+  state.record.id = "r1";
+  state.record.agents.resize(1);
+  state.record.agents[0].id = "api";
+  state.record.agents[0].standing = Standing::kRunning;
+  {
+    NowFile now(folder);
+    now.tell(state, 1'000);
+    const auto found = read_run({"r1", output()});
+    ASSERT_TRUE(found);
+    ASSERT_EQ(found->state.record.agents.size(), 1U);
+    EXPECT_EQ(found->state.record.agents[0].standing, Standing::kRunning);
+    state.record.agents[0].standing = Standing::kDone;
+    now.tell(state, 1'100);  // too soon
+    EXPECT_EQ(read_run({"r1", output()})->state.record.agents[0].standing, Standing::kRunning);
+    now.tell(state, 1'600);
+    EXPECT_EQ(read_run({"r1", output()})->state.record.agents[0].standing, Standing::kDone);
+  }
+  EXPECT_TRUE(read_run({"r1", output()})->state.record.agents.empty()) << "it goes with the run";
+}
+
+TEST_F(RunList, WhatAnotherRunToldIsNotThisOnes) {
+  begin(output(), "r2");
+  const Folder folder = *open_run_files(output());
+  RunState other;
+  other.record.id = "r1";
+  other.record.agents.resize(1);
+  NowFile now(folder);
+  now.tell(other, 1'000);
+  EXPECT_TRUE(read_run({"r2", output()})->state.record.agents.empty());
+}
+
 TEST_F(RunList, ARunWhoseFilesWereRemovedIsNotFound) {
   EXPECT_EQ(read_run({"r1", output()}).error().code, Code::kNotFound);
   EXPECT_EQ(read_run({"r1", output() + "/none"}).error().code, Code::kNotFound);

@@ -3,6 +3,7 @@ import { h, setText } from "./dom.js";
 import { eventGrid, fillEventRow, makeEventRow } from "./feed.js";
 import { overlap } from "./keys.js";
 import { List } from "./list.js";
+import { standingText } from "./standing.js";
 import { plural } from "./words.js";
 
 const kHour = 3_600_000;
@@ -78,11 +79,13 @@ export class History {
       h("button", { class: "primary" }, "Show"),
     );
     this.sentence = h("p", { class: "sentence" }, "Reading the history…");
+    this.standing = h("p", { class: "note", hidden: !this.query.agent });
     this.grid = eventGrid("History, the newest first");
     this.empty = h("div", { class: "empty", hidden: true });
     root.append(
       h("h1", { class: "hidden" }, "History"),
       this.sentence,
+      this.standing,
       h("div", { class: "bar" }, form),
       h("section", { class: "pane pane-history", "aria-label": "Events" }, this.grid, this.empty),
     );
@@ -155,6 +158,8 @@ export class History {
   }
 
   update(news) {
+    if (this.query.agent)
+      setText(this.standing, `Now: ${standingText(this.page.link, this.query.agent)}`);
     if (!this.events || !news?.events?.length) return;
     const last = this.events.at(-1)?.seq ?? 0;
     const more = news.events.filter((event) => event.seq > last && this.isWanted(event));

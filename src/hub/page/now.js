@@ -1,7 +1,9 @@
 // Who holds what: a sentence, a search, a table and a tree.
-import { agentCell, agentLink, badge, h, setAttribute, setText } from "./dom.js";
+import { breakLease, may } from "./actions.js";
+import { agentCell, agentLink, badge, byId, h, setAttribute, setText } from "./dom.js";
 import { isUnder } from "./keys.js";
 import { List } from "./list.js";
+import { standingText } from "./standing.js";
 import {
   aliveText,
   durationText,
@@ -241,9 +243,20 @@ export class Now {
 
   // --- search ----------------------------------------------------------------
 
-  async find(event) {
+  find(event) {
     event.preventDefault();
-    const path = this.search.value.trim();
+    return this.ask(this.search.value.trim());
+  }
+
+  async again() {
+    const inside = this.answer.contains(document.activeElement);
+    await this.ask(this.asked);
+    if (inside) this.search.focus(); // what had the focus is gone
+  }
+
+  async ask(path) {
+    this.asked = path;
+    this.askedAt = this.page.link.version;
     if (!path) return this.answer.replaceChildren();
     try {
       const found = await this.page.api.post("check", { resources: [path] });
@@ -272,6 +285,8 @@ export class Now {
       return kind === "waiter" ? `it asks for ${held}` : `${held} lies in it`;
     };
     const now = Date.now();
+    const button = (text, kind, act) =>
+      h("button", { type: "button", class: kind, onclick: act }, text);
     this.answer.replaceChildren(
       h(
         "ul",
@@ -295,12 +310,9 @@ export class Now {
                 : "",
               each.reason ? `, reason “${each.reason}”` : "",
             ),
-            lease
-              ? h(
-                  "button",
-                  { type: "button", class: "quiet", onclick: () => this.page.open(lease) },
-                  "Show",
-                )
+            lease ? button("Show", "quiet", () => this.page.open(lease)) : null,
+            lease && may(this.page.link, "break")
+              ? button("Break…", "danger quiet", () => breakLease(this.page, lease))
               : null,
           );
         }),
@@ -342,7 +354,7 @@ export class Now {
     this.leases = shown;
     this.table.show(shown);
     if (this.treeBox.clientHeight > 0) this.tree.show(shown, this.waitedFor);
-    this.tellAgents(all);
+    this.tellAgents([...all, ...link.waiters]);
     this.tellSentence(all, link);
     this.tellEmpty(all, shown, link);
     setText(
@@ -385,6 +397,8 @@ export class Now {
 
   tellSentence(all, link) {
     if (link.phase.name === "loading") return setText(this.sentence, "Asking who holds what…");
+    const { agent } = this.filter;
+    if (agent) return setText(this.sentence, standingText(link, agent));
     const agents = new Set(all.map((lease) => lease.agent)).size;
     const count = all.reduce((sum, lease) => sum + lease.resources.length, 0);
     const first =
@@ -481,5 +495,7 @@ export class Now {
   // Every second.
   tick() {
     this.table.draw();
+    // The answer to a search stays true.
+    if (this.asked && this.askedAt !== this.page.link.version && !byId("ask").open) this.again();
   }
 }

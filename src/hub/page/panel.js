@@ -61,6 +61,7 @@ export class Panel {
       button("Message", "quiet", () => sendMessage(page, lease));
     }
     if (may(page.link, "break")) button("Break…", "danger", () => breakLease(page, lease));
+    this.buttons = h("div", { class: "buttons" }, ...buttons);
     this.over = h("p", { class: "over", hidden: true }, "This lease has ended.");
     refill(
       this.element,
@@ -75,7 +76,7 @@ export class Panel {
         ),
       ),
       this.over,
-      h("div", { class: "buttons" }, ...buttons),
+      this.buttons,
       buttons.length === 0
         ? h(
             "p",
@@ -118,6 +119,7 @@ export class Panel {
     const now = Date.now();
     const current = this.page.link.leases.get(this.lease.id);
     this.over.hidden = current !== undefined;
+    this.buttons.hidden = current === undefined;
     const known = this.lease.expires_at;
     if (current) this.lease = current;
     if (current && current.expires_at !== known) return this.draw();

@@ -2,7 +2,7 @@
 import { agentLink, h, hueOf, refill, setText, svg } from "./dom.js";
 import { durationText, plural, timeText } from "./words.js";
 
-const kListEvery = 5; // ticks
+const kListEvery = 3; // ticks
 const kLane = 30;
 const kFilesMost = 50;
 
@@ -158,7 +158,7 @@ export class Runs {
           "td",
           { class: "standing" },
           h("span", { class: "sign", "aria-hidden": "true" }, kMarks[agent.standing] ?? "○"),
-          agent.standing,
+          h("span", null, agent.standing),
         ),
         h("td", null, agentLink(agent.id, null, agent.standing === "waiting")),
         h(
