@@ -37,13 +37,16 @@ const kOutcomes = {
 const titleOf = (run) => run.feature ?? run.plan.split("/").at(-1);
 const openWait = (agent) => agent.waits.find((wait) => !wait.ended_at);
 
+// Printed after its standing, which it need not repeat.
+const whyText = (agent) => (agent.why ?? "").replace(/^failed: /, "");
+
 // What the agent does, or why it does not.
 function doing(agent) {
   if (agent.standing === "running") return agent.locks.join(", ");
   const wait = openWait(agent);
   if (wait) return waitText(wait);
   if (agent.standing === "done") return agent.worktree?.text ?? "";
-  return agent.why ?? "";
+  return whyText(agent);
 }
 
 export class Runs {
@@ -63,7 +66,7 @@ export class Runs {
     this.bar = h(
       "div",
       { class: "bar", hidden: true },
-      h("div", { class: "filters" }, h("label", null, "Run", this.choice)),
+      h("div", { class: "filters runs" }, h("label", null, "Run", this.choice)),
       this.save,
     );
     this.body = h("div", { class: "run" });
@@ -121,7 +124,7 @@ export class Runs {
       `${titleOf(report)} ${kOutcomes[report.outcome] ?? report.outcome}: ${report.text}.`,
     );
     const names = this.runs.map(
-      (each) => `${timeText(each.started_at)}  ${titleOf(each)}, ${each.outcome}`,
+      (each) => `${titleOf(each)}, ${each.outcome}, ${timeText(each.started_at)}`,
     );
     if (names.join() !== this.names) {
       this.names = names.join();
@@ -150,6 +153,7 @@ export class Runs {
   }
 
   agents(report) {
+    const again = report.agents.some((agent) => agent.attempts.length > 1);
     const row = (agent) =>
       h(
         "tr",
@@ -166,12 +170,12 @@ export class Runs {
           { class: "number" },
           agent.attempts.length ? durationText(this.length(agent, report)) : "",
         ),
-        h("td", { class: "number" }, agent.waited_ms >= 1_000 ? durationText(agent.waited_ms) : ""),
         h(
           "td",
-          { class: "number" },
-          agent.attempts.length > 1 ? String(agent.attempts.length) : "",
+          { class: "number less" },
+          agent.waited_ms >= 1_000 ? durationText(agent.waited_ms) : "",
         ),
+        again ? h("td", { class: "number less" }, String(agent.attempts.length)) : null,
         h("td", { class: "doing" }, doing(agent)),
       );
     const { counts } = report;
@@ -196,8 +200,8 @@ export class Runs {
             h("th", null, "Standing"),
             h("th", null, "Agent"),
             h("th", { class: "number" }, "Worked"),
-            h("th", { class: "number" }, "Waited"),
-            h("th", { class: "number" }, "Attempts"),
+            h("th", { class: "number less" }, "Waited"),
+            again ? h("th", { class: "number less" }, "Attempts") : null,
             h("th", null, "Holds, waits or why"),
           ),
         ),
@@ -211,7 +215,7 @@ export class Runs {
     const from = Date.parse(report.started_at);
     const over = report.ended_at ? Date.parse(report.ended_at) : from + report.duration_ms;
     const to = Math.max(from + 1_000, report.outcome === "running" ? Date.now() : over);
-    const wide = 1_000;
+    const wide = Math.max(200, this.body.clientWidth - 240); // so that nothing is stretched much
     const x = (at) => (((at ? Date.parse(at) : to) - from) / (to - from)) * wide;
     const shape = (begin, end, y, tall) => {
       const left = Math.max(0, x(begin));
@@ -289,7 +293,9 @@ export class Runs {
       ...report.problems,
       ...report.agents
         .filter((agent) => ["failed", "skipped", "stopped"].includes(agent.standing))
-        .map((agent) => `${agent.id} ${agent.standing}${agent.why ? `: ${agent.why}` : ""}`),
+        .map((agent) =>
+          [`${agent.id} ${agent.standing}`, whyText(agent)].filter(Boolean).join(": "),
+        ),
     ];
     const waits = report.agents
       .flatMap((agent) => agent.waits.map((wait) => ({ agent, wait })))
