@@ -140,16 +140,26 @@ export class Runs {
     refill(this.body, this.agents(report), this.lanes(report), this.cards(report));
   }
 
-  length(agent, report) {
-    if (agent.standing !== "running") return agent.worked_ms;
+  // The report was written at some moment; what has not ended goes on since.
+  since(at, length) {
+    return this.report.outcome === "running" ? Date.now() - Date.parse(at) : length;
+  }
+
+  worked(agent) {
     const attempt = agent.attempts.at(-1);
-    const before = agent.worked_ms - (attempt?.duration_ms ?? 0);
+    if (!attempt?.started_at || attempt.ended_at) return agent.worked_ms;
     return (
-      before +
-      (attempt && report.outcome === "running"
-        ? Date.now() - Date.parse(attempt.started_at)
-        : (attempt?.duration_ms ?? 0))
+      agent.worked_ms - attempt.duration_ms + this.since(attempt.started_at, attempt.duration_ms)
     );
+  }
+
+  waitLength(wait) {
+    return wait.ended_at ? wait.duration_ms : this.since(wait.began_at, wait.duration_ms);
+  }
+
+  waited(agent) {
+    const wait = openWait(agent);
+    return agent.waited_ms + (wait ? this.waitLength(wait) - wait.duration_ms : 0);
   }
 
   agents(report) {
@@ -165,15 +175,11 @@ export class Runs {
           h("span", null, agent.standing),
         ),
         h("td", null, agentLink(agent.id, null, agent.standing === "waiting")),
-        h(
-          "td",
-          { class: "number" },
-          agent.attempts.length ? durationText(this.length(agent, report)) : "",
-        ),
+        h("td", { class: "number" }, agent.attempts.length ? durationText(this.worked(agent)) : ""),
         h(
           "td",
           { class: "number less" },
-          agent.waited_ms >= 1_000 ? durationText(agent.waited_ms) : "",
+          this.waited(agent) >= 1_000 ? durationText(this.waited(agent)) : "",
         ),
         again ? h("td", { class: "number less" }, String(agent.attempts.length)) : null,
         h("td", { class: "doing" }, doing(agent)),
@@ -298,13 +304,13 @@ export class Runs {
         ),
     ];
     const waits = report.agents
-      .flatMap((agent) => agent.waits.map((wait) => ({ agent, wait })))
-      .filter(({ wait }) => wait.duration_ms >= 1_000)
-      .sort((a, b) => b.wait.duration_ms - a.wait.duration_ms)
+      .flatMap((agent) =>
+        agent.waits.map((wait) => ({ agent, wait, length: this.waitLength(wait) })),
+      )
+      .filter(({ length }) => length >= 1_000)
+      .sort((a, b) => b.length - a.length)
       .slice(0, kFilesMost)
-      .map(
-        ({ agent, wait }) => `${agent.id} ${waitText(wait)} (${durationText(wait.duration_ms)})`,
-      );
+      .map(({ agent, wait, length }) => `${agent.id} ${waitText(wait)} (${durationText(length)})`);
     const changes = report.agents.flatMap((agent) =>
       agent.attempts.flatMap((attempt) =>
         attempt.changes.map(
