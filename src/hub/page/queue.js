@@ -252,9 +252,11 @@ export class Queue {
     const columns = [];
     for (const agent of agents) (columns[depth.get(agent)] ??= []).push(agent);
     const shown = columns.filter(Boolean).reverse();
-    const [width, height, gapY, labelRoom] = [136, 34, 54, 10];
-    const room = this.graph.clientWidth - 2 * labelRoom - 30 - shown.length * width;
-    const gapX = Math.min(260, Math.max(70, room / Math.max(1, shown.length - 1)));
+    const [height, gapY, labelRoom] = [34, 54, 10];
+    const gaps = Math.max(1, shown.length - 1);
+    const room = this.graph.clientWidth - 2 * labelRoom - 30;
+    const width = Math.max(92, Math.min(136, (room - gaps * 48) / shown.length));
+    const gapX = Math.min(260, Math.max(48, (room - shown.length * width) / gaps));
     const at = new Map();
     const rows = Math.max(...shown.map((each) => each.length));
     shown.forEach((column, x) =>
@@ -294,7 +296,7 @@ export class Queue {
           transform: `translate(${x} ${y})`,
         },
         svg("rect", { width: String(width), height: String(height), rx: "6" }),
-        svg("text", { x: "12", y: "22" }, short(agent, 15)),
+        svg("text", { x: "12", y: "22" }, short(agent, Math.floor((width - 16) / 8))),
       );
     });
     const words = all.map(
