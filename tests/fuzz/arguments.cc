@@ -101,6 +101,9 @@ void run(Input input) {
   environment.out = out.get();
   environment.err = err.get();
   environment.doctor = [](cli::VerbContext&, cli::Repair) { return 0; };
+  environment.mcp = [](cli::VerbContext&, const cli::McpOptions&) { return 0; };
+  environment.serve = [](cli::VerbContext&, const cli::ServeOptions&) { return 0; };
+  environment.open = [](cli::VerbContext&, const cli::OpenOptions&) { return 0; };
   std::vector<const char*> argv;
   for (const std::string& word : words) argv.push_back(word.c_str());
   check_status(cli::run_cli(static_cast<int>(argv.size()), argv.data(), environment));
