@@ -30,24 +30,40 @@ constexpr HelpLine kHelp[] = {
     {"q", "quit; Ctrl-L draws the screen again"},
 };
 
-bool contains(std::string_view text, const std::string& part) {
-  return lowered(text).find(part) != std::string::npos;
-}
+// What a filter lets through.
+class Sieve {
+ public:
+  explicit Sieve(const std::string& filter) : part_(lowered(filter)) {
+    // A file is found by the folder or pattern that covers it.
+    const auto parsed = filter.find_first_of("/.") == std::string::npos
+                            ? Result<key::Parsed>(fail(Code::kInvalidInput, ""))
+                            : key::parse(filter, {}, key::Syntax::kLiteral);
+    if (parsed) place_ = parsed->resource;
+  }
 
-// `part` is in small letters.
-bool passes(const std::vector<std::string>& resources, const core::Owner& owner,
-            const core::Terms& terms, const std::string& part) {
-  if (part.empty()) return true;
-  return std::ranges::any_of(resources, [&](const auto& each) { return contains(each, part); }) ||
-         contains(owner.agent, part) || contains(owner.session, part) ||
-         contains(terms.task, part) || contains(terms.reason, part);
-}
+  bool passes(const core::Lease& lease) const {
+    return names(service::spelled_texts(lease)) || owns(lease.owner) || has(lease.terms.task) ||
+           has(lease.terms.reason) || covers(lease);
+  }
+  bool passes(const core::Event& event) const {
+    return names(event.resources) || owns(event.owner) || has(event.reason) || has(event.what);
+  }
 
-bool passes_event(const core::Event& event, const std::string& part) {
-  core::Terms terms;
-  terms.reason = event.reason;
-  return passes(event.resources, event.owner, terms, part) || contains(event.what, part);
-}
+ private:
+  bool has(std::string_view text) const { return lowered(text).find(part_) != std::string::npos; }
+  bool names(const std::vector<std::string>& texts) const {
+    return std::ranges::any_of(texts, [&](const std::string& each) { return has(each); });
+  }
+  bool owns(const core::Owner& owner) const { return has(owner.agent) || has(owner.session); }
+  bool covers(const core::Lease& lease) const {
+    return place_ && std::ranges::any_of(lease.claims, [&](const core::Claim& claim) {
+             return key::may_overlap(claim.resource, *place_);
+           });
+  }
+
+  const std::string part_;  // in small letters
+  std::optional<key::Resource> place_;
+};
 
 std::string short_names(const std::vector<std::string>& texts) {
   if (texts.empty()) return "";
@@ -221,7 +237,7 @@ void add_part(std::vector<Line>& lines, TopTable& table, std::size_t first, std:
   }
 }
 
-void add_events(std::vector<Line>& lines, const TopFacts& facts, const std::string& filter,
+void add_events(std::vector<Line>& lines, const TopFacts& facts, const Sieve& sieve,
                 std::size_t room, std::size_t columns) {
   lines.push_back({{"  EVENTS", Style::kBold}});
   const std::size_t end = lines.size() + room;
@@ -229,7 +245,7 @@ void add_events(std::vector<Line>& lines, const TopFacts& facts, const std::stri
   for (const core::Event& event : facts.events) widths.widen(event);
   for (auto event = facts.events.rbegin(); event != facts.events.rend(); ++event) {
     if (lines.size() == end) return;
-    if (!passes_event(*event, filter)) continue;
+    if (!sieve.passes(*event)) continue;
     Line line = event_line(*event, columns > 2 ? columns - 2 : columns, widths);
     line.insert(line.begin(), Span{"  "});
     lines.push_back(fit(std::move(line), columns));
@@ -277,23 +293,20 @@ Line foot_line(const TopFoot& foot, std::size_t columns) {
 }  // namespace
 
 void keep_matching(TopFacts& facts, const std::string& filter) {
-  const std::string part = lowered(filter);
-  const auto is_other = [&](const core::Lease& lease) {
-    return !passes(service::spelled_texts(lease), lease.owner, lease.terms, part);
-  };
-  std::erase_if(facts.reply.leases, [&](const auto& listed) { return is_other(listed.lease); });
-  std::erase_if(facts.reply.waiters, [&](const auto& each) { return is_other(each.request); });
-  std::erase_if(facts.events, [&](const core::Event& each) { return !passes_event(each, part); });
+  const Sieve sieve(filter);
+  std::erase_if(facts.reply.leases, [&](const auto& each) { return !sieve.passes(each.lease); });
+  std::erase_if(facts.reply.waiters, [&](const auto& each) { return !sieve.passes(each.request); });
+  std::erase_if(facts.events, [&](const core::Event& each) { return !sieve.passes(each); });
 }
 
 std::vector<TopRow> top_rows(const TopFacts& facts, const TopChoice& choice) {
-  const std::string part = lowered(choice.filter);
+  const Sieve sieve(choice.filter);
   std::map<core::LeaseId, std::size_t> waited;
   for (const core::Waiter& waiter : facts.reply.waiters) ++waited[waiter.blocker];
   std::vector<Sortable> leases;
   for (const service::ListedLease& listed : facts.reply.leases) {
+    if (!sieve.passes(listed.lease)) continue;
     std::vector<std::string> texts = service::spelled_texts(listed.lease);
-    if (!passes(texts, listed.lease.owner, listed.lease.terms, part)) continue;
     const auto found = waited.find(listed.lease.id);
     leases.push_back({&listed, std::move(texts), found == waited.end() ? 0 : found->second});
   }
@@ -306,8 +319,8 @@ std::vector<TopRow> top_rows(const TopFacts& facts, const TopChoice& choice) {
   }
   for (const core::Waiter& waiter : facts.reply.waiters) {
     const core::Lease& request = waiter.request;
+    if (!sieve.passes(request)) continue;
     const std::vector<std::string> texts = service::spelled_texts(request);
-    if (!passes(texts, request.owner, request.terms, part)) continue;
     rows.push_back({request.id, request.owner, short_names(texts), true, false,
                     waiter_cells(waiter, facts), details_of(request)});
   }
@@ -344,7 +357,7 @@ std::vector<Line> top_screen(const TopFacts& facts, const std::vector<TopRow>& r
   add_part(lines, waiting, first_waiting, queue, columns,
            filtered ? "nothing matches" : "nobody waits");
   choice.help ? add_help(lines, news, columns)
-              : add_events(lines, facts, lowered(choice.filter), news, columns);
+              : add_events(lines, facts, Sieve(choice.filter), news, columns);
   lines.push_back(above_foot(foot, chosen == rows.end() ? "" : chosen->details, columns));
   lines.push_back(foot_line(foot, columns));
   lines.resize(std::min(lines.size(), size.rows));

@@ -128,6 +128,15 @@ TEST_F(TopView, AFilterAppliesToEverything) {
   EXPECT_THAT(screen(), HasSubstr("nothing matches"));
 }
 
+TEST_F(TopView, AFileIsFoundByTheFolderThatCoversIt) {
+  choice_.filter = "src/auth/token.py";
+  EXPECT_THAT(screen(), HasSubstr("src/auth/ +1"));
+  EXPECT_THAT(screen(), Not(HasSubstr("docs/")));
+  choice_.filter = "docs/guide.md";
+  EXPECT_THAT(screen(), HasSubstr("docs/"));
+  EXPECT_THAT(screen(), Not(HasSubstr("src/auth/")));
+}
+
 TEST_F(TopView, Sorts) {
   const auto first = [&](TopSort sort) {
     choice_.sort = sort;
