@@ -87,7 +87,7 @@ std::optional<std::string> find_pass(const std::string& store, std::string_view 
   if (!person || !*person || !is_person_name(**person)) return std::nullopt;
   // One that cannot be removed could be used again.
   if (take && !(*folder)->remove(name)) return std::nullopt;
-  return **person;
+  return *person;
 }
 
 Result<std::string> make_way(const std::string& store, const std::string& url) {
