@@ -116,6 +116,30 @@ Result<pid_t> start_program(const Program& program) {
       errno_error(started.exec_errno, "cannot start " + program.argv.front(), Code::kFailed));
 }
 
+Result<Detached> Detached::leave() {
+  ::close_range(STDERR_FILENO + 1, ~0U, 0);
+  LK_ASSIGN(Pipe made, make_pipe());
+  const pid_t child = ::fork();
+  if (child < 0) return fail(errno_error(errno, "fork", Code::kFailed));
+  if (child == 0) {
+    made.reader.reset();
+    return Detached(made.writer.release());
+  }
+  made.writer.reset();
+  unsigned char status = 1;  // it died before it was ready
+  ssize_t n = 0;
+  do {
+    n = ::read(made.reader.get(), &status, 1);
+  } while (n < 0 && errno == EINTR);
+  ::_exit(status);
+}
+
+void Detached::ready(int status) {
+  const auto byte = static_cast<unsigned char>(status);
+  static_cast<void>(!::write(fd_.get(), &byte, 1));
+  fd_.reset();
+}
+
 int shell_status(int wait_status) {
   return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
 }

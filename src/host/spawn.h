@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "host/signals.h"
 
 namespace lockkeeper::host {
@@ -51,6 +52,19 @@ struct Started {
 Result<Started> start(const Program& program);
 // The same, but also failed if exec failed.
 Result<pid_t> start_program(const Program& program);
+
+// For a process that goes on by itself: closes every descriptor that it has inherited besides the
+// three streams, and leaves its starter, which ends with the status that `ready` sends. REQUIRES:
+// one thread. Returns in the new process alone. failed: no process could be made.
+class Detached {
+ public:
+  static Result<Detached> leave();
+  void ready(int status);
+
+ private:
+  explicit Detached(int fd) : fd_(fd) {}
+  Fd fd_;
+};
 
 // The exit status as a shell reports it: 128 + the signal if it was killed.
 int shell_status(int wait_status);
