@@ -140,10 +140,23 @@ Result<void> read_settings(const ConfigFile& file, const Realm& realm, Settings&
   for (std::size_t i = settings.layouts.size(); i < with_file.layouts.size(); ++i) {
     with_file.layouts[i].of_repository = file.of_repository;
   }
+  if (!file.follow && with_file.server_url.origin.file == file.path) {
+    return fail(Code::kInvalidConfig,
+                with_file.server_url.origin.text() +
+                    ": server.url counts only in your own settings: nobody else's file may send "
+                    "you to a server",
+                "remove it there, and run: lockkeeper login URL");
+  }
   with_file.files.insert(with_file.files.begin(), file.path);
   settings = std::move(with_file);
   raw = std::move(with_rules);
   return {};
+}
+
+// It cannot be read, and may send its user to a server: no table on this machine stands in for it.
+bool names_server(const std::string& file) {
+  const auto text = config_text(file, true);
+  return text && *text && (*text)->find("server") != std::string::npos;
 }
 
 }  // namespace
@@ -175,7 +188,9 @@ Result<Settings> load_settings(const Realm& realm, const Environment& env,
   settings.stamp = settings_stamp(realm, env);
   RawRules raw;
   for (const ConfigFile& file : config_files(realm, env)) {
-    LK_CHECK(tolerated(read_settings(file, realm, settings, raw)));
+    auto read = read_settings(file, realm, settings, raw);
+    if (!read && file.follow && names_server(file.path)) return fail(std::move(read.error()));
+    LK_CHECK(tolerated(std::move(read)));
   }
   LK_CHECK(tolerated(reconcile(settings)));
   const key::Rules rules = settings.key_rules(realm);

@@ -23,6 +23,7 @@
 #include "realm/hook_settings.h"
 #include "realm/realm.h"
 #include "realm/rules.h"
+#include "realm/server.h"
 #include "realm/setting.h"
 #include "realm/snapshot_settings.h"
 
@@ -36,6 +37,11 @@ enum class Durability { kFull, kProcess };
 inline constexpr Word<Durability> kDurabilities[] = {
     {Durability::kFull, "full", "survives power loss"},
     {Durability::kProcess, "process", "survives kill -9"}};
+
+// What happens if the hub cannot be reached. There is no other choice: a table on this machine
+// would know nothing of what others hold.
+enum class Offline : std::uint8_t { kRefuse };
+inline constexpr Word<Offline> kOfflines[] = {{Offline::kRefuse, "refuse"}};
 
 struct Settings {
   Setting<std::int64_t> lease_default_ms{3'600'000, {}};    // kNoEnd: none
@@ -58,6 +64,7 @@ struct Settings {
   Setting<HookWorktrees> hook_worktrees{HookWorktrees::kWarn, {}};
   Setting<bool> hook_block_on_failure{true, {}};
   Setting<bool> hook_wake{false, {}};
+  Setting<bool> hook_block_offline{true, {}};  // if the hub cannot be reached
   Setting<std::vector<std::string>> hook_ignore{{".git/", ".claude/", "node_modules/", "dist/"},
                                                 {}};
   Setting<GitPolicy> git_policy{GitPolicy::kBlock, {}};  // for agents
@@ -71,6 +78,10 @@ struct Settings {
   // Of `workflow run --worktrees`: what git does not have, but a new worktree needs.
   Setting<std::vector<std::string>> worktrees_copy{{".env*"}, {}};
   Setting<std::vector<std::string>> worktrees_link;
+  Setting<std::string> realm_name;  // on a hub; empty: after `origin`
+  Setting<std::string> server_url;  // of the user's own file alone; empty: none
+  Setting<Offline> server_offline{Offline::kRefuse, {}};
+  std::optional<Server> server;          // the hub that keeps the locks (layout::load_settings)
   std::vector<HookPathRule> hook_paths;  // of all files; the first that matches decides
   std::vector<HookToolRule> hook_tools;  // the same
   std::vector<ProtectRule> protect;

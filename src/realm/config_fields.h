@@ -60,6 +60,11 @@ struct WordsField {
 struct PatternsField {  // as those of hook.ignore
   Setting<std::vector<std::string>> Settings::* setting;
 };
+struct NameField {  // a line of text; its reader checks it
+  Setting<std::string> Settings::* setting;
+  bool (*fits)(std::string_view text);
+  const char* expected;
+};
 template <class T>
 struct ChoiceField {
   Setting<T> Settings::* setting;
@@ -70,7 +75,7 @@ struct Field {
   std::string_view name;
   std::variant<DurationField, NumberField, BytesField, FlagField, WordsField, PatternsField,
                ChoiceField<Durability>, ChoiceField<HookPolicy>, ChoiceField<HookWorktrees>,
-               ChoiceField<GitPolicy>, ChoiceField<bool>>
+               ChoiceField<GitPolicy>, ChoiceField<bool>, ChoiceField<Offline>, NameField>
       kind;
   std::string_view tried = {};  // what people write instead
 };

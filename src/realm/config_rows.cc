@@ -38,6 +38,9 @@ std::string toml_text(std::int64_t ms) {
 std::string toml_text(std::uint64_t number) {
   return std::to_string(number);
 }
+std::string toml_text(const std::string& text) {
+  return quote(text);
+}
 std::string toml_text(bool value) {
   return value ? "true" : "false";
 }
@@ -129,6 +132,9 @@ std::vector<SettingRow> settings_rows(const Settings& s) {
     std::visit(
         [&](const auto& kind) {
           const auto& [value, origin] = s.*kind.setting;
+          if constexpr (std::is_same_v<std::decay_t<decltype(kind)>, NameField>) {
+            if (value.empty()) return;  // it has none
+          }
           rows.push_back({std::string(field.name), field_text(kind, value), field_json(kind, value),
                           origin.text()});
         },

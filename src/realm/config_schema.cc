@@ -29,6 +29,7 @@ class Schema : private ConfigReader {
   Result<void> read(const toml::node& node, std::string_view key, const FlagField& field);
   Result<void> read(const toml::node& node, std::string_view key, const WordsField& field);
   Result<void> read(const toml::node& node, std::string_view key, const PatternsField& field);
+  Result<void> read(const toml::node& node, std::string_view key, const NameField& field);
   template <class T>
   Result<void> read(const toml::node& node, std::string_view key, const ChoiceField<T>& field);
   Result<void> rules_of(const toml::node& node, const std::string& section, std::size_t most,
@@ -51,9 +52,9 @@ class Schema : private ConfigReader {
   std::size_t hook_paths_ = 0;
 };
 
-constexpr std::array<std::string_view, 13> kSections = {
-    "lease", "limits",  "keys",   "store",  "events",    "ports",    "hook",
-    "git",   "protect", "policy", "layout", "snapshots", "worktrees"};
+constexpr std::array<std::string_view, 15> kSections = {
+    "lease",   "limits", "keys",   "store",     "events",    "ports", "hook",  "git",
+    "protect", "policy", "layout", "snapshots", "worktrees", "realm", "server"};
 constexpr std::array<std::string_view, 3> kLayoutModes = {"off", "read", "both"};
 constexpr std::size_t kLayoutsMax = 64;
 constexpr std::size_t kLayoutTextMax = 4096;
@@ -198,6 +199,13 @@ Result<void> Schema::read(const toml::node& node, std::string_view key,
     patterns.push_back(text.value);
   }
   settings_.*field.setting = {std::move(patterns), origin(node)};
+  return {};
+}
+
+Result<void> Schema::read(const toml::node& node, std::string_view key, const NameField& field) {
+  const auto* text = node.as_string();
+  if (text == nullptr || !field.fits(text->get())) return bad(node, key, field.expected);
+  settings_.*field.setting = {text->get(), origin(node)};
   return {};
 }
 

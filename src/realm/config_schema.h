@@ -42,6 +42,7 @@ inline constexpr Field kFields[] = {
     {"hook.worktrees", ChoiceField<HookWorktrees>{&Settings::hook_worktrees, kHookWorktrees}},
     {"hook.on_failure", ChoiceField<bool>{&Settings::hook_block_on_failure, kHookFailures},
      "onFailure failure fail_closed failClosed"},
+    {"hook.offline", ChoiceField<bool>{&Settings::hook_block_offline, kHookOfflines}},
     {"hook.wake", FlagField{&Settings::hook_wake}, "wake_up wakeup"},
     {"hook.ignore", PatternsField{&Settings::hook_ignore}},
     {"git.policy", ChoiceField<GitPolicy>{&Settings::git_policy, kGitPolicies}, "agents"},
@@ -60,6 +61,13 @@ inline constexpr Field kFields[] = {
     {"snapshots.ignored", FlagField{&Settings::snapshots_ignored}, "gitignored"},
     {"worktrees.copy", PatternsField{&Settings::worktrees_copy}},
     {"worktrees.link", PatternsField{&Settings::worktrees_link}, "symlink"},
+    {"realm.name",
+     NameField{&Settings::realm_name, is_hub_name, "a name such as \"github.com/org/repo\""}},
+    {"server.url",
+     NameField{&Settings::server_url, is_server_url,
+               "an address such as \"https://hub.example.com\""},
+     "address host hub"},
+    {"server.offline", ChoiceField<Offline>{&Settings::server_offline, kOfflines}},
 };
 
 // Rules as written; their paths are parsed once the prefixes of all files are known.

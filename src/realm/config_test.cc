@@ -191,6 +191,7 @@ TEST_F(Config, garbage_in_every_key_names_file_line_key_value_and_what_was_expec
                                          "hook.wait",
                                          "hook.worktrees",
                                          "hook.on_failure",
+                                         "hook.offline",
                                          "hook.wake",
                                          "hook.ignore",
                                          "git.policy",
@@ -202,7 +203,8 @@ TEST_F(Config, garbage_in_every_key_names_file_line_key_value_and_what_was_expec
                                          "snapshots.only_hash",
                                          "snapshots.ignored",
                                          "worktrees.copy",
-                                         "worktrees.link"};
+                                         "worktrees.link",
+                                         "server.offline"};
   const auto rows = settings_rows(Settings{});
   ASSERT_EQ(keys.size(), rows.size()) << "a new key needs a row here";
   const std::vector<std::string> garbage = {

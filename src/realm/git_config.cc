@@ -137,6 +137,10 @@ class Reader {
       if (value) config_.worktree = *value;
       return {};
     }
+    if (key == "remote \"origin\".url") {
+      if (value) config_.origin = *value;
+      return {};
+    }
     if (key == "core.sharedrepository") {
       config_.shared_repository = value.value_or("true");
       return {};

@@ -19,6 +19,7 @@ struct GitConfig {
   std::optional<bool> ignore_case;               // core.ignorecase
   std::optional<std::string> worktree;           // core.worktree
   std::optional<std::string> shared_repository;  // core.sharedRepository, as written
+  std::optional<std::string> origin;             // remote.origin.url
   bool worktree_config = false;                  // extensions.worktreeConfig
 };
 

@@ -52,6 +52,7 @@ inline constexpr Word<HookPolicy> kHookPolicies[] = {{HookPolicy::kBlock, "block
 inline constexpr Word<HookWorktrees> kHookWorktrees[] = {
     {HookWorktrees::kWarn, "warn"}, {HookWorktrees::kBlock, "block"}, {HookWorktrees::kOff, "off"}};
 // hook.on_failure: is a call refused if the hook cannot tell?
+inline constexpr Word<bool> kHookOfflines[] = {{true, "block"}, {false, "warn"}};
 inline constexpr Word<bool> kHookFailures[] = {{true, "block"}, {false, "pass"}};
 // What a tool of [hook.tools] does. Those that edit must name their arguments.
 inline constexpr std::string_view kHookDoes[] = {"edit", "replace", "patch", "shell", "nothing"};
