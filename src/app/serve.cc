@@ -112,6 +112,7 @@ Result<int> serve_hub(cli::VerbContext& context, const cli::ServeOptions& option
   ::signal(SIGPIPE, SIG_IGN);
   const Fd ended = host::hold_end_signals();
   service::Runtime runtime = context.runtime();
+  runtime.is_hub = true;
   LK_ASSIGN(http::Options server, server_options(options, runtime.env));
   if (server.inherited < 0) {  // before anything is touched
     LK_CHECK(http::check_reach(server.door.address, !options.no_auth, server.tls.has_value()));
@@ -119,7 +120,7 @@ Result<int> serve_hub(cli::VerbContext& context, const cli::ServeOptions& option
   LK_ASSIGN(const std::string folder, hub_folder(runtime.env));
   hub::HubRealms realms(runtime, folder, options.auto_realms);
   hub::Desk desk(*runtime.clock);
-  runtime.remote_alive = [&](std::uint64_t number) { return desk.waits.alive(number); };
+  runtime.remote_alive = [&](std::uint64_t number) { return hub::remote_alive(desk, number); };
   runtime.woken = [&](const std::vector<std::uint64_t>& words) { desk.waits.woken(words); };
   LK_CHECK(open_realms(context, options, realms, page != nullptr));
   std::string file;

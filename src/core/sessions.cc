@@ -106,4 +106,34 @@ bool is_one_party(const Owner& a, const Owner& b) {
   return a == b || outermost(a) == outermost(b) || is_part_of(a, b) || is_part_of(b, a);
 }
 
+namespace {
+
+// With "@name" behind `part`, unless it is there. nullopt: it carries another '@'.
+std::optional<std::string> signed_text(const std::string& part, const std::string& mark) {
+  const std::string_view plain =
+      part.ends_with(mark) ? std::string_view(part).substr(0, part.size() - mark.size()) : part;
+  if (plain.contains('@')) return std::nullopt;
+  return std::string(plain) + mark;
+}
+
+// A part of a session is one of the person's because the whole is . "-/x" is a
+// part of its agent, which has the name. A path has no parts.
+std::optional<std::string> signed_session(const std::string& session, const std::string& mark) {
+  if (session.empty() || session.starts_with("-/")) return session;
+  const auto slash = session.starts_with('/') ? session.size() : session.find('/');
+  const std::size_t end = std::min(slash, session.size());
+  auto whole = signed_text(session.substr(0, end), mark);
+  if (whole) *whole += session.substr(end);
+  return whole;
+}
+
+}  // namespace
+
+std::optional<Owner> signed_owner(const Owner& owner, const std::string& person) {
+  const auto agent = signed_text(owner.agent, "@" + person);
+  const auto session = signed_session(owner.session, "@" + person);
+  if (!agent || !session) return std::nullopt;
+  return Owner{*agent, *session};
+}
+
 }  // namespace lockkeeper::core

@@ -43,4 +43,8 @@ Owner named_whole(const std::string& name);
 // What it is a part of directly, under its own agent's name.
 std::optional<Owner> nearest_whole(const Owner& owner);
 
+// The owner as a hub knows it: with "@person" behind agent and session, unless it is there already.
+// nullopt: one of them carries another '@'.
+std::optional<Owner> signed_owner(const Owner& owner, const std::string& person);
+
 }  // namespace lockkeeper::core

@@ -26,6 +26,18 @@ bool changes(Role role) {
 
 }  // namespace
 
+void bury(Desk& desk, HubRealms& realms) {
+  const Sessions::Deaths deaths = desk.sessions.take_deaths();
+  if (!deaths.any()) return;
+  for (HubRealm* const realm : realms.all()) {
+    if (!deaths.anywhere && !deaths.realms.contains(realm->name)) continue;
+    if (const auto service = realm->site.service()) {
+      static_cast<void>((*service)->purge({}));  // whoever comes next does it otherwise
+    }
+  }
+  desk.changed();
+}
+
 // --- who -----------------------------------------------------------------------------------------
 
 Result<service::Caller> Door::caller(Role role, const service::Caller& sent) {
@@ -75,12 +87,20 @@ Result<service::OpenReply> Door::open(const service::OpenCall& call) {
 
 // --- asking for leases ---------------------------------------------------------------------------
 
+// A process of another machine means nothing here, unless its relay answers for it.
+Result<core::Attachment> Door::attached(const core::Attachment& sent) {
+  if (from_ == From::kHere) return sent;
+  if (relay_.empty() || !sent.is_remote()) return core::Attachment{};
+  LK_CHECK(desk_.sessions.attach(person_.name, relay_, realm_.name, sent.start_ticks));
+  return core::Attachment::remote(sent.start_ticks);
+}
+
 Result<AcquireCall> Door::prepared(const AcquireCall& sent) {
   LK_CHECK(person_.must_have(Role::kLock));
   AcquireCall call = sent;
   LK_ASSIGN(call.caller, caller(Role::kLock, sent.caller));
+  LK_ASSIGN(call.attachment, attached(sent.attachment));
   if (from_ == From::kNetwork) {
-    call.attachment = {};  // a process of another machine
     call.wake = 0;
     call.terms.layout.clear();
     call.terms.artefact.clear();
@@ -230,14 +250,16 @@ Result<Reply<AcquireResult>> Door::leave(const service::LeaveCall& sent) {
 
 Result<Reply<core::ReleaseReply>> Door::release(const service::ReleaseCall& sent) {
   service::ReleaseCall call = sent;
-  if (from_ == From::kNetwork) {
+  const bool kept_there = !relay_.empty() && sent.by.is_remote();
+  if (from_ == From::kNetwork && !kept_there) {
     call.by = {};
     call.only_own_hold = false;
   }
+  const bool whole = from_ == From::kNetwork && !call.only_own_hold;
   const std::uint64_t begun = desk_.quotas.begin_release(realm_.name, person_.name);
   auto reply = pass(Role::kLock, std::move(call), &Service::release);
-  // Here, another process may keep what one gave back.
-  if (reply && from_ == From::kNetwork) {
+  // Another process may keep what one gave back.
+  if (reply && whole) {
     desk_.quotas.end_release(realm_.name, person_.name, begun, reply->value.released.size());
   }
   return reply;
@@ -245,7 +267,7 @@ Result<Reply<core::ReleaseReply>> Door::release(const service::ReleaseCall& sent
 
 Result<Reply<std::vector<core::Lease>>> Door::renew(const service::RenewCall& sent) {
   service::RenewCall call = sent;
-  if (from_ == From::kNetwork) call.attachment = {};
+  LK_ASSIGN(call.attachment, attached(sent.attachment));
   return pass(Role::kLock, std::move(call), &Service::renew);
 }
 
@@ -266,8 +288,8 @@ Result<Reply<std::vector<core::Lease>>> Door::break_leases(const service::BreakC
 Result<Reply<AcquireResult>> Door::adopt(const service::AdoptCall& sent) {
   LK_CHECK(person_.must_have(Role::kLock));
   service::AdoptCall call = sent;
+  LK_ASSIGN(call.attachment, attached(sent.attachment));
   if (from_ == From::kNetwork) {
-    call.attachment = {};
     call.terms.layout.clear();
     call.terms.artefact.clear();
   }

@@ -5,7 +5,7 @@
 //           given to another person can be neither presented, awaited nor left
 //   what    each call needs a role
 //   where   what makes sense on the caller's machine alone (processes, wake words, artefacts of
-//           other tools) is dropped
+//           other tools) is dropped, except for processes that a relay answers for (Sessions)
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once
@@ -16,6 +16,7 @@
 #include "hub/metrics.h"
 #include "hub/people/person.h"
 #include "hub/quotas.h"
+#include "hub/sessions.h"
 #include "hub/waits.h"
 #include "service/service.h"
 
@@ -23,15 +24,26 @@ namespace lockkeeper::hub {
 
 // What all doors of a hub share.
 struct Desk {
-  explicit Desk(const Clock& clock_given) : clock(clock_given), waits(clock_given) {}
+  explicit Desk(const Clock& clock_given)
+      : clock(clock_given), waits(clock_given), sessions(clock_given) {}
 
   const Clock& clock;
   Metrics metrics;
   Quotas quotas;
   Waits waits;
+  Sessions sessions;
   std::atomic<bool> draining = false;     // nothing new is granted
   std::function<void()> changed = [] {};  // after a call that may have changed a table
 };
+
+// For the tables: does that client live?
+inline core::Alive remote_alive(const Desk& desk, std::uint64_t number) {
+  const auto of_relay = desk.sessions.alive(number);
+  return of_relay ? *of_relay : desk.waits.alive(number);
+}
+
+// Ends what the dead have left, also for those who use the table without the hub.
+void bury(Desk& desk, HubRealms& realms);
 
 class Door final : public service::Service {
  public:
@@ -40,9 +52,14 @@ class Door final : public service::Service {
     kHere,     // an endpoint of this hub that keeps processes of its own for its clients
   };
 
-  // All must outlive it.
-  Door(Desk& desk, HubRealm& realm, Person person, From from = From::kNetwork)
-      : desk_(desk), realm_(realm), person_(std::move(person)), from_(from) {}
+  // All must outlive it. `relay`: the session that answers for the caller's processes; empty: none.
+  Door(Desk& desk, HubRealm& realm, Person person, From from = From::kNetwork,
+       std::string relay = {})
+      : desk_(desk),
+        realm_(realm),
+        person_(std::move(person)),
+        from_(from),
+        relay_(std::move(relay)) {}
 
   const Person& person() const { return person_; }
 
@@ -82,6 +99,7 @@ class Door final : public service::Service {
  private:
   Result<service::Caller> caller(Role role, const service::Caller& sent);
   Result<service::AcquireCall> prepared(const service::AcquireCall& sent);
+  Result<core::Attachment> attached(const core::Attachment& sent);
   Result<void> check_parent(const service::ParentLease& parent);
   Result<std::optional<Quotas::Asking>> check_quota(std::size_t more, service::Service& inner);
   Result<void> check_drain(const service::AcquireCall& call, service::Service& inner);
@@ -94,6 +112,7 @@ class Door final : public service::Service {
   HubRealm& realm_;
   const Person person_;
   const From from_;
+  const std::string relay_;
 };
 
 }  // namespace lockkeeper::hub

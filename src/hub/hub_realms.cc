@@ -12,6 +12,7 @@
 #include "hub/people/passes.h"
 #include "layout/make_store.h"
 #include "layout/registry.h"
+#include "realm/server.h"
 #include "realm/store_url.h"
 
 namespace lockkeeper::hub {
@@ -60,15 +61,7 @@ Result<void> HubRealm::follow_settings() {
 }
 
 Result<void> check_realm_name(std::string_view name) {
-  constexpr std::size_t kMost = 120;
-  const auto is_segment = [](const std::string& word) {
-    return std::ranges::all_of(word, is_name_character) && word != "." && word != "..";
-  };
-  const std::vector<std::string> words = words_in(name, "/");
-  if (!name.empty() && name.size() <= kMost && join(words, "/") == name &&
-      std::ranges::all_of(words, is_segment)) {
-    return {};
-  }
+  if (realm::is_hub_name(name)) return {};
   return fail(Code::kInvalidInput, quote(name) + " is not the name of a realm",
               "letters, digits, '.', '_', '-' and '/' between, at most 120, as in "
               "github.com/org/repo");

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/parse.h"
 #include "base/text.h"
+#include "realm/server.h"
 #include "service/questions.h"
 #include "service/report.h"
 #include "service/wire/codec.h"
@@ -36,6 +37,20 @@ Result<std::uint64_t> number_of(const Visit& visit, const char* name, std::uint6
   if (number) return *number;
   return fail(Code::kInvalidInput, std::string(name) + " " + quote(text) + " is not a number",
               "send a whole number");
+}
+
+// As text: other languages' JSON has no whole numbers that large.
+Result<std::vector<std::uint64_t>> numbers_in(const std::vector<std::string>& texts) {
+  std::vector<std::uint64_t> numbers;
+  for (const std::string& text : texts) {
+    const auto number = number_in<std::uint64_t>(text);
+    if (!number) {
+      return fail(Code::kInvalidInput, quote(text) + " is not the number of a process",
+                  "send whole numbers as text");
+    }
+    numbers.push_back(*number);
+  }
+  return numbers;
 }
 
 bool asks_for_stream(const http::Request& request) {
@@ -239,6 +254,7 @@ std::optional<Result<Answer>> Rest::about_the_hub(const Visit& visit) {
   if (visit.is("GET", {"v1", "realms"})) return list_realms(visit);
   if (visit.is("POST", {"v1", "realms"})) return create_realm(visit);
   if (visit.is("POST", {"v1", "drain"})) return drain(visit);
+  if (visit.is("POST", {"v1", "beat"})) return beat(visit);
   return std::nullopt;
 }
 
@@ -273,6 +289,35 @@ Result<Answer> Rest::drain(const Visit& visit) {
   LK_CHECK(body.done());
   desk_.draining = on;
   return Answer{200, {{"draining", on}}};
+}
+
+// A relay says who lives on its machine (sessions.h).
+Result<Answer> Rest::beat(const Visit& visit) {
+  LK_CHECK(visit.person.must_have(Role::kRead));
+  LK_ASSIGN(Body body, Body::parse(visit.request.body));
+  const auto protocol = body.number("protocol");
+  const std::string version = body.text("version").value_or("unknown");
+  Sessions::Beat beat{visit.person.name, body.text("session").value_or(""), {}, {}};
+  const std::vector<std::string> living = body.texts("living");
+  const std::vector<std::string> gone = body.texts("gone");
+  LK_CHECK(body.done());
+  if (protocol != static_cast<std::uint64_t>(realm::kHubProtocol)) {
+    return fail(Code::kUsage,
+                "this hub has version " LOCKKEEPER_VERSION " and protocol " +
+                    std::to_string(realm::kHubProtocol) + ", the client version " + quote(version) +
+                    " and protocol " + std::to_string(protocol.value_or(0)),
+                "use the same version of lockkeeper on both sides");
+  }
+  LK_ASSIGN(beat.living, numbers_in(living));
+  LK_ASSIGN(beat.gone, numbers_in(gone));
+  LK_ASSIGN(const std::vector<std::uint64_t> lost, desk_.sessions.beat(beat));
+  bury(desk_, realms_);
+  Json json{
+      {"protocol", realm::kHubProtocol},         {"version", LOCKKEEPER_VERSION},
+      {"name", text_or_null(visit.person.name)}, {"mark", Sessions::mark_of(visit.person.name)},
+      {"session_ms", realm::kSessionMs},         {"lost", Json::array()}};
+  for (const std::uint64_t number : lost) json["lost"].push_back(std::to_string(number));
+  return Answer{200, std::move(json)};
 }
 
 }  // namespace lockkeeper::hub

@@ -50,6 +50,7 @@ class Rest {
   Result<Answer> list_realms(const Visit& visit);
   Result<Answer> create_realm(const Visit& visit);
   Result<Answer> drain(const Visit& visit);
+  Result<Answer> beat(const Visit& visit);
   std::optional<Result<Answer>> about_the_hub(const Visit& visit);
 
   Result<std::unique_ptr<Seat>> seat(const Visit& visit);

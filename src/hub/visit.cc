@@ -151,17 +151,18 @@ Result<void> Body::done() const {
 // --- seat ----------------------------------------------------------------------------------------
 
 Seat::Seat(Desk& desk, HubRealm& at, const Person& person, core::Owner owner,
-           service::ParentLease parent)
+           service::ParentLease parent, const std::string& relay)
     : realm(at),
-      door(desk, realm, person),
+      door(desk, realm, person, Door::From::kNetwork, relay),
       site(realm.site, door),
       locks(site, std::move(owner), std::move(parent)) {}
 
 Result<std::unique_ptr<Seat>> Seat::take(Desk& desk, HubRealm& realm, const Person& person,
                                          const core::Owner& owner,
-                                         const service::ParentLease& parent) {
+                                         const service::ParentLease& parent,
+                                         const std::string& relay) {
   LK_ASSIGN(core::Owner known, person.signed_owner(owner));
-  return std::unique_ptr<Seat>(new Seat(desk, realm, person, std::move(known), parent));
+  return std::unique_ptr<Seat>(new Seat(desk, realm, person, std::move(known), parent, relay));
 }
 
 Result<std::unique_ptr<Seat>> Seat::take(Desk& desk, HubRealm& realm, const Visit& visit) {
@@ -169,7 +170,8 @@ Result<std::unique_ptr<Seat>> Seat::take(Desk& desk, HubRealm& realm, const Visi
                     header_of(visit.request, "Lockkeeper-Session")};
   if (owner.agent.empty()) owner.agent = kDefaultAgent;
   LK_ASSIGN(const service::ParentLease parent, parent_of(visit.request));
-  return take(desk, realm, visit.person, owner, parent);
+  return take(desk, realm, visit.person, owner, parent,
+              header_of(visit.request, "Lockkeeper-Relay"));
 }
 
 service::Wanted Seat::wanted(std::vector<std::string> texts) {

@@ -66,12 +66,13 @@ class Body {
 class Seat {
  public:
   // Who: the headers Lockkeeper-Agent (else "http") and Lockkeeper-Session; under which lease:
-  // Lockkeeper-Lease and Lockkeeper-Fence.
+  // Lockkeeper-Lease and Lockkeeper-Fence; the session of its relay: Lockkeeper-Relay.
   static Result<std::unique_ptr<Seat>> take(Desk& desk, HubRealm& realm, const Visit& visit);
   // In this owner's name.
   static Result<std::unique_ptr<Seat>> take(Desk& desk, HubRealm& realm, const Person& person,
                                             const core::Owner& owner,
-                                            const service::ParentLease& parent = {});
+                                            const service::ParentLease& parent = {},
+                                            const std::string& relay = {});
 
   HubRealm& realm;
   Door door;
@@ -83,7 +84,7 @@ class Seat {
 
  private:
   Seat(Desk& desk, HubRealm& realm, const Person& person, core::Owner owner,
-       service::ParentLease parent);
+       service::ParentLease parent, const std::string& relay);
 };
 
 }  // namespace lockkeeper::hub

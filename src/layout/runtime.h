@@ -38,6 +38,10 @@ struct Runtime {
   std::function<Result<std::unique_ptr<kv::Store>>(const StoreRequest&)> open_store;
   LayoutKinds layout_kinds;  // the tools whose locks we can read and write
   InMemory in_memory;        // for realms with `in_memory` alone
+  // Of a hub: the tables here are used, whatever server this user is logged in to.
+  bool is_hub = false;
+  // The program that becomes the relay to a hub; empty: `lockkeeper`, found by PATH.
+  std::string relay_program = {};
   // Of a hub: does the client of that session live? Must not block. Empty: nobody can tell.
   std::function<core::Alive(std::uint64_t session)> remote_alive = {};
   // Of a hub: these words were woken by a commit of this process. From any thread; may be empty.

@@ -2,10 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace lockkeeper::proof {
 
 HubServer::HubServer(stage::Stage& stage, const stage::Words& more) {
-  stage::Words words = {"serve", "--listen", "127.0.0.1:0", "--realm", "app=" + stage.repo()};
+  stage::Words words = {"serve", "--realm", "app=" + stage.repo()};
+  if (std::ranges::find(more, "--listen") == more.end()) {
+    words.insert(words.end(), {"--listen", "127.0.0.1:0"});
+  }
   words.insert(words.end(), more.begin(), more.end());
   process_ = std::make_unique<stage::Process>(stage.launch("", words));
   EXPECT_TRUE(stage::eventually([&] {

@@ -126,6 +126,12 @@ TEST_F(OpenApi, TheDocumentIsWhatTheServerDoes) {
       "/v1/runs/" + runs["runs"][0]["run"].get<std::string>() + "?realm=app");
   HubPeer visitor(hub.port(), pass_of(stage_), "page");
   ask(visitor, "POST", "/v1/login", "/v1/login", Json::object());
+  ask(a, "POST", "/v1/beat", "/v1/beat",
+      {{"protocol", 1},
+       {"version", "0"},
+       {"session", std::string(32, 'a')},
+       {"living", {"17"}},
+       {"gone", Json::array()}});
   const Json call = {{"call", "list"}, {"with", Json::object()}};
   ask(a, "POST", "/v1/call", "/v1/call?realm=app", call);
   // What is refused has one shape, whatever it is. Two realms now: one must be named.

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "core/sessions.h"
 #include "realm/identity.h"
 
 namespace lockkeeper::hub {
@@ -13,25 +14,6 @@ constexpr std::array<std::pair<std::string_view, Role>, 4> kRoles = {{{"read", R
                                                                       {"lock", Role::kLock},
                                                                       {"break", Role::kBreak},
                                                                       {"admin", Role::kAdmin}}};
-
-// With "@name" behind `part`, unless it is there. nullopt: it carries another '@'.
-std::optional<std::string> signed_text(const std::string& part, const std::string& mark) {
-  const std::string_view plain =
-      part.ends_with(mark) ? std::string_view(part).substr(0, part.size() - mark.size()) : part;
-  if (plain.contains('@')) return std::nullopt;
-  return std::string(plain) + mark;
-}
-
-// A part of a session is one of the person's because the whole is (core/sessions.h). "-/x" is a
-// part of its agent, which has the name. A path has no parts.
-std::optional<std::string> signed_session(const std::string& session, const std::string& mark) {
-  if (session.empty() || session.starts_with("-/")) return session;
-  const auto slash = session.starts_with('/') ? session.size() : session.find('/');
-  const std::size_t end = std::min(slash, session.size());
-  auto whole = signed_text(session.substr(0, end), mark);
-  if (whole) *whole += session.substr(end);
-  return whole;
-}
 
 }  // namespace
 
@@ -68,11 +50,9 @@ Result<core::Owner> Person::signed_owner(const core::Owner& sent) const {
   LK_CHECK(realm::check_agent_name(sent.agent, "agent"));
   if (!sent.session.empty()) LK_CHECK(realm::check_session_name(sent.session, "session"));
   if (name.empty()) return sent;
-  const auto agent = signed_text(sent.agent, "@" + name);
-  const auto session = signed_session(sent.session, "@" + name);
-  if (agent && session) return core::Owner{*agent, *session};
+  if (auto owner = core::signed_owner(sent, name)) return std::move(*owner);
   return fail(Code::kInvalidInput,
-              quote(agent ? sent.session : sent.agent) +
+              quote(sent.agent) + " or its session " + quote(sent.session) +
                   " carries an @; the hub adds your own name, " + quote(name),
               "send the name without it");
 }
