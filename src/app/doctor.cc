@@ -40,9 +40,13 @@ class Doctor {
     if (!realm) return finish();
     look_at_settings(*realm);
     look_at_identity();
-    check_store(*realm, how);
-    if (!list_.first()) look_at_leases();
-    if (!list_.first()) look_at_layouts();
+    if (how == Repair::kNo && asks_hub(*realm)) {
+      look_at_hub();
+    } else {
+      check_store(*realm, how);
+      if (!list_.first()) look_at_leases();
+      if (!list_.first()) look_at_layouts();
+    }
     look_at_snapshots(*realm);
     look_for_other_tools(*realm);
     interrupted_ = cli::check_clients(context_, *realm, list_);
@@ -92,6 +96,21 @@ class Doctor {
     const std::string session =
         who.session.empty() ? "no session" : "session " + who.session + " from " + who.session_from;
     good("identity", who.agent + " from " + who.agent_from + ", " + session);
+  }
+
+  bool asks_hub(const realm::Realm& realm) const {
+    std::vector<Error> mistakes;  // told before
+    const auto settings = layout::load_settings(context_.runtime(), realm, &mistakes);
+    return settings && settings->server;
+  }
+
+  void look_at_hub() {
+    auto open = context_.open(std::vector<std::string>{});
+    if (!open) return bad("hub", open.error());
+    const realm::Server& hub = *(*open)->site.server();
+    const auto list = (*open)->locks.list({});
+    if (!list) return bad("hub", list.error());
+    good("hub", hub.url + " answers, realm " + hub.name + ", from " + hub.from);
   }
 
   void check_store(const realm::Realm& realm, Repair how) {

@@ -12,6 +12,7 @@
 #include "app/git_front.h"
 #include "app/mcp.h"
 #include "app/open.h"
+#include "app/remote.h"
 #include "app/serve.h"
 #include "base/clock.h"
 #include "base/random.h"
@@ -97,13 +98,14 @@ int main(int argc, char** argv) {
   runtime.layout_kinds = wiring::layout_kinds();
   runtime.make_service = wiring::make_service;
   runtime.git_front = [&](bool judges) { return app::make_git_front(runtime.env, judges); };
+  const std::string program = host::own_program_path();
+  runtime.relay_program = program;
   if (argc > 0 && app::is_git_front(argv[0])) return app::run_git_front(argc, argv, runtime);
   cli::CliEnvironment environment;
   environment.runtime = &runtime;
   environment.verbs = cli::all_verbs();
   environment.groups = cli::verb_groups();
   environment.aliases = cli::verb_aliases();
-  const std::string program = host::own_program_path();
   environment.program = program.empty() ? "lockkeeper" : program;
   environment.table_possible = wiring::check_possible;
   environment.doctor = app::doctor;
@@ -112,6 +114,8 @@ int main(int argc, char** argv) {
     return app::serve_hub(context, options);
   };
   environment.open = app::open_page;
+  environment.try_login = [&](const realm::Login& login) { return app::try_login(login, random); };
+  environment.relay = app::run_relay;
   environment.in_is_terminal = ::isatty(STDIN_FILENO) == 1;
   environment.out_is_terminal = ::isatty(STDOUT_FILENO) == 1;
   environment.err_is_terminal = ::isatty(STDERR_FILENO) == 1;

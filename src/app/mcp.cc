@@ -57,6 +57,9 @@ Result<int> serve_mcp(cli::VerbContext& context, const cli::McpOptions& options)
   LK_ASSIGN(const auto open, context.open(std::vector<std::string>{}, true));
   LK_ASSIGN(auto under, service::parent_lease_from(context.runtime().env, open->site.realm()));
   LK_ASSIGN(auto caller, caller_of(context, options, open->identity));
+  const core::Owner known = open->site.known_as({caller.who.agent, caller.who.session});
+  caller.who.agent = known.agent;
+  caller.who.session = known.session;
   LK_ASSIGN(const service::Wanted here, context.wanted({}));
   mcp::locks::LockServer server(
       open->site, {std::move(caller), std::move(under), options.dialects, LOCKKEEPER_VERSION,

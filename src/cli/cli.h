@@ -67,6 +67,10 @@ struct CliEnvironment {
   std::function<Result<int>(VerbContext&, const McpOptions&)> mcp;
   std::function<Result<int>(VerbContext&, const ServeOptions&)> serve;
   std::function<Result<int>(VerbContext&, const OpenOptions&)> open;
+  // Asks that hub who the token's person is; keeps nothing.
+  std::function<Result<std::string>(const realm::Login&)> try_login;
+  // Becomes the relay to that hub.
+  std::function<Result<int>(VerbContext&, const std::string& url)> relay;
 };
 
 // Runs one command and returns its exit status (docs/reference/cli.md). Throws nothing.

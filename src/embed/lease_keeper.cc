@@ -211,7 +211,11 @@ void LeaseKeeper::lose_locked(KeptLease& entry, std::string why) {
 }
 
 void LeaseKeeper::mark_silent(KeptLease& entry) {
-  if (now_ms() < entry.silent_at_ms()) return;
+  if (now_ms() < entry.silent_at_ms()) {
+    if (!locks_.site().is_out_of_contact()) return;
+    return lose_locked(entry, "lease " + entry.id_text + ": the hub has not answered for " +
+                                  format_duration(realm::kOutOfContactMs));
+  }
   std::string why = "lease " + entry.id_text + " was not renewed for two thirds of its " +
                     format_duration(entry.ttl_ms.load());
   why += entry.trouble.empty() ? ": this process stood still" : ": " + entry.trouble;
@@ -353,6 +357,7 @@ void LeaseKeeper::watch_loop() {
       if (!entry->lost.load()) mark_silent(*entry);
       if (!entry->lost.load()) {
         next = std::min(next, entry->silent_at_ms());
+        if (locks_.site().server() != nullptr) next = std::min(next, now_ms() + kLookEveryMs);
       } else if (!entry->announced) {
         lost.push_back(entry);
       }

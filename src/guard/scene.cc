@@ -53,7 +53,10 @@ Scene::Scene(const World& world, const Repository& repository, Party party, real
       site_(*world.runtime, std::move(realm), std::move(settings)),
       parent_(std::move(parent)),
       locks_(site_, party_.owner, parent_),
-      notebook_(Notebook::open(site_.realm())) {}
+      notebook_(Notebook::open(site_.realm())) {
+  party_.owner = locks_.owner();  // as a hub knows it
+  for (core::Owner& each : party_.also) each = site_.known_as(each);
+}
 
 Result<std::unique_ptr<Scene>> Scene::open(const World& world, const Repository& repository) {
   const service::Runtime& runtime = *world.runtime;
@@ -63,8 +66,10 @@ Result<std::unique_ptr<Scene>> Scene::open(const World& world, const Repository&
   if (realm->bare || !realm->in_git) return nullptr;
   LK_CHECK(realm::choose_store(*realm, "", runtime.env));
   LK_ASSIGN(const realm::StoreState store, realm::check_store(*realm));
-  if (store == realm::StoreState::kAbsent) return nullptr;
-  LK_ASSIGN(realm::Settings settings, layout::load_settings(runtime, *realm));
+  auto loaded = layout::load_settings(runtime, *realm);
+  const bool nowhere = store == realm::StoreState::kAbsent && loaded && !loaded->server;
+  if (nowhere) return nullptr;  // neither here nor on a hub
+  LK_ASSIGN(realm::Settings settings, std::move(loaded));
   Party party;
   if (world.party) {
     party = *world.party;
@@ -90,7 +95,10 @@ realm::GitPolicy Scene::policy() const {
 }
 
 bool Scene::blocks_on_failure() const {
-  return policy() == realm::GitPolicy::kBlock && site_.settings().hook_block_on_failure.value;
+  const realm::Settings& settings = site_.settings();
+  const bool blocks =
+      settings.server ? settings.hook_block_offline.value : settings.hook_block_on_failure.value;
+  return policy() == realm::GitPolicy::kBlock && blocks;
 }
 
 std::string Scene::lost_lease() {

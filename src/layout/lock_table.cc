@@ -6,8 +6,10 @@
 #include <chrono>
 #include <thread>
 
+#include "base/bytes.h"
 #include "base/fd.h"
 #include "base/random.h"
+#include "base/text.h"
 #include "host/process.h"
 #include "host/wake_board.h"
 #include "layout/make_store.h"
@@ -49,7 +51,7 @@ core::Alive to_core(host::Alive alive) {
 }  // namespace
 
 LockTable::LockTable(const Runtime& runtime, realm::Realm realm, realm::Settings settings)
-    : runtime_(runtime), realm_(std::move(realm)) {
+    : runtime_(runtime), realm_(std::move(realm)), server_(settings.server) {
   settings_ =
       all_settings_.emplace_back(std::make_unique<realm::Settings>(std::move(settings))).get();
 }
@@ -64,10 +66,24 @@ Result<void> LockTable::follow_settings() {
 }
 
 std::string LockTable::file(const char* name) const {
-  return realm_.store_folder + "/" + name;
+  return (server_ ? server_->folder : realm_.store_folder) + "/" + name;
+}
+
+std::optional<std::int64_t> LockTable::contact_age_ms() const {
+  if (!server_) return std::nullopt;
+  constexpr std::size_t kBytes = 8;
+  const auto beat = read_file(file("beat"), kBytes);
+  if (!beat || beat->size() != kBytes) return std::nullopt;
+  return host::since_boot_ms() - static_cast<std::int64_t>(read_be64(*beat));
 }
 
 Result<kv::Store*> LockTable::store(bool create) {
+  if (server_) {
+    return fail(Code::kOperationNotPermitted,
+                "the hub " + server_->url + " keeps the locks of " + quote(realm_.root) + " (" +
+                    server_->from + "), and this needs a table on this machine",
+                "do it on the hub's machine, or: lockkeeper logout");
+  }
   const std::lock_guard lock(mutex_);
   if (store_) return store_.get();
   if (!realm_.in_memory) {
@@ -175,12 +191,22 @@ void LockTable::wake(const std::vector<std::uint64_t>& words) {
 
 Result<host::Waker*> LockTable::waker() {
   if (realm_.in_memory) return runtime_.in_memory.waker;
+  if (server_) LK_CHECK(make_slots_folder());
   const std::lock_guard lock(mutex_);
   if (!waker_) {
     LK_ASSIGN(host::WakeBoard opened, host::WakeBoard::open(file("wake"), realm_.file_mode));
     waker_ = std::make_unique<host::WakeBoard>(std::move(opened));
   }
   return waker_.get();
+}
+
+Result<void> LockTable::make_slots_folder() {
+  if (!server_) {
+    LK_CHECK(store(true));
+  } else {
+    LK_CHECK(make_folders(server_->folder));
+  }
+  return {};
 }
 
 Result<void> LockTable::open_live_slots() const {
@@ -192,14 +218,14 @@ Result<void> LockTable::open_live_slots() const {
 }
 
 Result<host::LiveSlot> LockTable::take_slot() {
-  LK_CHECK(store(true));  // the slots' file lies in its folder
+  LK_CHECK(make_slots_folder());
   const std::lock_guard lock(mutex_);
   LK_CHECK(open_live_slots());
   return slots_->take();
 }
 
 Result<core::Attachment> LockTable::own_slot() {
-  LK_CHECK(store(true));
+  LK_CHECK(make_slots_folder());
   const std::lock_guard lock(mutex_);
   if (!own_slot_) {
     LK_CHECK(open_live_slots());

@@ -33,6 +33,12 @@ class LockTable final : private core::Prober {
   Result<void> follow_settings();
   const Runtime& runtime() const { return runtime_; }
 
+  // The hub that keeps this realm's locks; null: the table is here. With a hub, read() and write()
+  // refuse (operation_not_permitted), and slots and wakes are in the relay's folder.
+  const realm::Server* server() const { return server_ ? &*server_ : nullptr; }
+  // How long ago the last beat was sent that the hub has answered; nullopt: never, or no hub.
+  std::optional<std::int64_t> contact_age_ms() const;
+
   // Runs `work` in a write transaction and commits; creates the store if there is none. If the
   // commit is refused, `work` starts over. If it returns true, it runs again after the commit, for
   // more. Calls `committed` after each commit. Returns the last version.
@@ -73,6 +79,7 @@ class LockTable final : private core::Prober {
 
  private:
   Result<kv::Store*> store(bool create);
+  Result<void> make_slots_folder();
   Result<void> open_live_slots() const;
   core::Context context(const kv::Store& store);
   std::uint64_t ticket_at(std::int64_t wall_ms);
@@ -82,6 +89,7 @@ class LockTable final : private core::Prober {
 
   const Runtime& runtime_;
   const realm::Realm realm_;
+  const std::optional<realm::Server> server_;
   std::atomic<const realm::Settings*> settings_;  // the last of those below
 
   std::atomic<std::uint64_t> bits_ = 0;     // the state of the tickets' random bits

@@ -272,6 +272,9 @@ Result<realm::Settings> load_settings(const Runtime& runtime, const realm::Realm
     settings.partial = true;
     each = settings.layouts.erase(each);
   }
+  if (!runtime.is_hub) {  // never tolerated: a table here knows nothing of what others hold
+    LK_ASSIGN(settings.server, realm::find_server(realm, settings, runtime.env));
+  }
   return settings;
 }
 

@@ -466,6 +466,7 @@ Result<AcquireResult> Locks::adopt(const Wanted& wanted, const AcquireCommand& h
 }
 
 Result<void> Locks::scan_layouts() {
+  if (site_->server() != nullptr) return {};  // they are the hub's
   layout::Mirror mirror(site_->table());
   LK_ASSIGN(const bool mirrored, mirror.open_to_write());
   return mirrored ? mirror.tick() : Result<void>();

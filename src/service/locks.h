@@ -21,8 +21,8 @@ namespace lockkeeper::service {
 class Locks {
  public:
   // `site` must outlive it.
-  Locks(Site& site, core::Owner owner, ParentLease parent = {})
-      : site_(&site), owner_(std::move(owner)), parent_(std::move(parent)) {}
+  Locks(Site& site, const core::Owner& owner, ParentLease parent = {})
+      : site_(&site), owner_(site.known_as(owner)), parent_(std::move(parent)) {}
 
   // The same for a part of this owner's session (core/sessions.h): what it takes is its own, and
   // what this owner holds is not in its way.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -37,6 +38,20 @@ Result<void> check_send(const SendCommand& command) {
 bool is_message_type(std::string_view type) {
   return std::ranges::find(kMessageTypes, type) != std::end(kMessageTypes);
 }
+
+namespace {
+
+// On a hub, "ann" is one of the sender's own agents, and "ann@bob" one of bob's: no session there
+// is without its person.
+core::Owner receiver_there(const Site& site, core::Owner to) {
+  if (site.server() == nullptr || site.server()->person.empty() || to.agent.empty()) return to;
+  if (!to.session.empty() && !to.session.contains('@')) {
+    to.agent += "@" + std::exchange(to.session, {});
+  }
+  return to.agent.contains('@') ? to : site.known_as(to);
+}
+
+}  // namespace
 
 core::Owner receiver_of(const std::string& text) {
   const std::size_t at = text.rfind('@');
@@ -74,7 +89,8 @@ Result<std::vector<core::Owner>> Messages::holders(const Wanted& wanted) {
 
 Result<std::vector<core::Message>> Messages::send(const SendCommand& command) {
   LK_CHECK(check_send(command));
-  SendCall call{caller(), {command.to}, command.text, command.type, command.task, command.project};
+  const core::Owner to = receiver_there(site_, command.to);
+  SendCall call{caller(), {to}, command.text, command.type, command.task, command.project};
   if (!command.to_holders_of.texts.empty()) {
     LK_ASSIGN(call.to, holders(command.to_holders_of));
   }

@@ -30,6 +30,7 @@ namespace {
 
 // Half of what a person is promised: an overlap with another tool is noticed within a second.
 constexpr std::int64_t kLookEveryMs = 500;
+constexpr std::int64_t kLookAtHubMs = 2'000;  // each look is a round trip
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT};
 
 // Signals that came while they were held, and which of them asked this process to end.
@@ -256,11 +257,15 @@ class Watch {
     if (hold_ != nullptr) {  // it knows best what happened
       if (const auto why = hold_->lost()) return lose(*why);
     }
+    if (locks_.site().is_out_of_contact()) {
+      return lose("the hub has not answered for " + format_duration(realm::kOutOfContactMs));
+    }
     const core::Lease& lease = result_.acquired.lease;
     look_around();
     if (now() >= next_renewal_) {
       renew(lease);
-    } else {
+    } else if (now() >= next_check_) {
+      if (locks_.site().server() != nullptr) next_check_ = now() + kLookAtHubMs;
       const auto current = locks_.is_current(lease.id, lease.fence());
       if (current && !*current) lose(why_it_ended(lease));
     }
@@ -297,6 +302,12 @@ class Watch {
     ::kill(target_, SIGTERM);
     ::kill(target_, SIGCONT);  // a stopped command hears SIGTERM only when it goes on
     kill_at_ = now() + command_.kill_grace_ms;
+    // The hub gives it to others after a minute, whatever the grace is.
+    const auto silent = result_.lost ? locks_.site().table().contact_age_ms() : std::nullopt;
+    if (silent) {
+      const std::int64_t left = std::max<std::int64_t>(realm::kKilledAfterMs - *silent, 0);
+      kill_at_ = std::min(kill_at_, now() + left);
+    }
   }
 
   std::int64_t sleep_ms() const {
@@ -322,7 +333,7 @@ class Watch {
   // What other tools do meanwhile, and what somebody has to say to this owner.
   void look_around() {
     if (now() < next_look_) return;
-    next_look_ = now() + kLookEveryMs;
+    next_look_ = now() + (locks_.site().server() == nullptr ? kLookEveryMs : kLookAtHubMs);
     const auto looked = locks_.scan_layouts();
     if (!looked && looked.error().message != trouble_) {
       trouble_ = looked.error().message;
@@ -390,6 +401,7 @@ class Watch {
   pid_t target_ = 0;  // the command, or its group as a negative number
   int watched_ = -1;
   std::int64_t next_look_ = 0;
+  std::int64_t next_check_ = 0;
   std::uint64_t last_message_ = 0;
   std::string trouble_;
 };

@@ -1,5 +1,7 @@
 #include "service/site.h"
 
+#include "core/sessions.h"
+
 namespace lockkeeper::service {
 
 Site::Site(const Runtime& runtime, realm::Realm realm, realm::Settings settings)
@@ -22,8 +24,19 @@ Result<Service*> Site::service() {
   return service_;
 }
 
+core::Owner Site::known_as(const core::Owner& owner) const {
+  const realm::Server* const hub = server();
+  if (hub == nullptr || hub->person.empty()) return owner;
+  return core::signed_owner(owner, hub->person).value_or(owner);  // else the hub says why not
+}
+
+bool Site::is_out_of_contact() const {
+  const auto age = table_->contact_age_ms();
+  return age && *age >= realm::kOutOfContactMs;
+}
+
 bool Site::store_is_gone() const {
-  if (realm().in_memory) return false;
+  if (realm().in_memory || server() != nullptr) return false;
   const auto store = realm::check_store(realm());
   return store && *store == realm::StoreState::kAbsent;
 }

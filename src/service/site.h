@@ -21,6 +21,12 @@ class Site {
   const realm::Realm& realm() const { return table_->realm(); }
   const realm::Settings& settings() const { return table_->settings(); }
   const Runtime& runtime() const { return runtime_; }
+  // The hub that keeps the locks; null: the table is on this machine.
+  const realm::Server* server() const { return table_->server(); }
+  // The owner as the lock service knows it: a hub puts the person's name behind it.
+  core::Owner known_as(const core::Owner& owner) const;
+  // Has the hub been silent for so long that what is attached counts as lost?
+  bool is_out_of_contact() const;
   Now now() const { return runtime_.clock->now(); }
   key::Rules key_rules() const { return settings().key_rules(realm()); }
 

@@ -1,5 +1,6 @@
 #include "wiring/lock_service.h"
 
+#include "remote/relay_line.h"
 #include "service/local/local_service.h"
 #include "service/wire/wire.h"
 
@@ -7,6 +8,16 @@ namespace lockkeeper::wiring {
 
 std::unique_ptr<service::Service> make_service(layout::LockTable& table) {
   const layout::Runtime& runtime = table.runtime();
+  if (const realm::Server* const server = table.server()) {
+    const auto line = std::make_shared<remote::RelayLine>(*server, runtime.relay_program,
+                                                          runtime.env, *runtime.random);
+    const auto ask = [line, &table](const std::string& request) -> Result<std::string> {
+      const realm::Server& hub = *table.server();
+      if (hub.name.empty()) return fail(realm::unnamed_realm(table.realm(), hub));
+      return line->ask(request);
+    };
+    return service::wire::make_client(ask, *runtime.clock, *runtime.random);
+  }
   if (!realm::variable(runtime.env, "LOCKKEEPER_TEST_WIRE")) {
     return service::local::make_service(table);
   }

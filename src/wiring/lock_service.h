@@ -1,4 +1,5 @@
-// The lock service that the program and the embedder's library use: the table of this machine.
+// The lock service that the program and the embedder's library use: the table of this machine, or
+// that of the hub which the settings name.
 #pragma once
 
 #include <memory>

@@ -45,8 +45,9 @@ const Plan& plan() {
     for (const std::string& dialect : dialects) rooms[dialect] = below;
     rooms["dialect/workflow"].insert("plan");  // its resolutions are a planner's
     rooms["dialect"] = with(below, dialects);
+    rooms["remote"] = {"realm", "host", "key", "base"};  // the way to a hub, up to the relay
     rooms["wiring"] =
-        with(below, {"kv/lmdb", "kv/memory", "dialect", "service/local", "service/wire"});
+        with(below, {"kv/lmdb", "kv/memory", "dialect", "remote", "service/local", "service/wire"});
     rooms["embed"] = with(below, {"wiring", "dialect/dirlock"});
     rooms["crew/record"] = {"base"};
     rooms["crew/changes"] = {"crew/record", "git", "realm", "host", "key", "base"};
@@ -64,6 +65,8 @@ const Plan& plan() {
     rooms["hub"] = with(with(below, rooms["mcp/locks"]),
                         {"hub/people", "http", "mcp/http", "mcp/locks", "service/wire", "git",
                          "crew/record", "crew/report", "draw"});
+    // The rest of the way: it speaks for all processes of this machine.
+    rooms["relay"] = {"remote", "http", "realm", "core", "host", "kv", "key", "base"};
     rooms["cli"] = below;
     rooms["demo"] = with(below, {"cli"});
     // What coding agents tell their hooks, which is text; and what a hook does about it.
@@ -76,7 +79,7 @@ const Plan& plan() {
                               "enforce/hook", "guard", "hub/people"});
     rooms["cli/verbs"] = verbs;
     rooms["app"] = with(verbs, {"cli/verbs", "hub", "mcp", "mcp/http", "mcp/locks", "http",
-                                "kv/memory", "kv/lmdb", "wiring"});
+                                "kv/memory", "kv/lmdb", "relay", "remote", "wiring"});
     return rooms;
   }();
   return kPlan;

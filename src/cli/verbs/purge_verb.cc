@@ -66,7 +66,7 @@ Result<int> purge_verb(VerbContext& context) {
     return remove_whole_store(context, *open, force);
   }
   LK_ASSIGN(const realm::StoreState state, realm::check_store(realm));
-  if (state == realm::StoreState::kAbsent) {
+  if (state == realm::StoreState::kAbsent && open->site.server() == nullptr) {
     out.object({{"purged", service::Json::array()}, {"store", realm.store_folder}});
     out.text("nothing to purge: nothing was ever locked here");
     return 0;

@@ -139,6 +139,16 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper serve --listen unix:/run/user/1000/lockkeeper.sock --no-auth\n",
      serve_verb},
     {"token", "Who may use the hub, and what for", token_subcommands},
+    {"login", "Let a hub keep the locks: for all verbs, hooks and MCP",
+     "  lockkeeper login https://hub.example.com < token\n"
+     "  lockkeeper login https://hub.example.com --token-file ~/hub-token --ca-file hub-ca.pem\n"
+     "  lockkeeper login http://127.0.0.1:7420 --token-file ~/hub-token\n",
+     login_verb},
+    {"logout", "Forget a hub and its token; the locks are this machine's again",
+     "  lockkeeper logout\n"
+     "  lockkeeper logout https://hub.example.com\n",
+     logout_verb},
+    {"relay", "", "", relay_verb},
     {"config", "The settings in force, and where each comes from", config_subcommands,
      "change settings in lockkeeper.toml; show them with: lockkeeper config show"},
     {"doctor", "Prove that locks and hooks work; repair a damaged store",
@@ -160,7 +170,7 @@ constexpr VerbGroup kGroups[] = {
     {"Plans", "validate plan workflow"},
     {"Agents", "init deinit install hook mcp message pause resume gate"},
     {"Other tools", "layout adopt guard coordinator ports coordmcp task"},
-    {"Several machines", "serve token"},
+    {"Several machines", "serve token login logout"},
     {"Upkeep", "config doctor purge completion demo"},
 };
 

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "cli/verbs/list_view.h"
 #include "cli/verbs/verbs.h"
+#include "layout/registry.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -32,18 +33,29 @@ Result<int> whoami_verb(VerbContext& context) {
   LK_ASSIGN(const realm::StoreState state, realm::check_store(realm));
   LK_ASSIGN(const service::ParentLease under,
             service::parent_lease_from(context.runtime().env, realm));
+  std::vector<Error> mistakes;  // told by those verbs that would act on them
+  LK_ASSIGN(const realm::Settings settings,
+            layout::load_settings(context.runtime(), realm, &mistakes));
+  const std::optional<realm::Server>& hub = settings.server;
   const bool exists = state == realm::StoreState::kPresent;
   const std::string from = realm_source(context, realm);
   const std::string lease = under.lease.empty() ? "" : under.lease.text();
-  out.object({{"agent", who.agent},
-              {"agent_from", who.agent_from},
-              {"session", text_or_null(who.session)},
-              {"session_from", text_or_null(who.session_from)},
-              {"realm", realm.root},
-              {"realm_from", from},
-              {"store", realm.store_folder},
-              {"store_exists", exists},
-              {"under", text_or_null(lease)}});
+  Json json{{"agent", who.agent},
+            {"agent_from", who.agent_from},
+            {"session", text_or_null(who.session)},
+            {"session_from", text_or_null(who.session_from)},
+            {"realm", realm.root},
+            {"realm_from", from},
+            {"store", realm.store_folder},
+            {"store_exists", exists},
+            {"under", text_or_null(lease)}};
+  if (hub) {
+    json["server"] = hub->url;
+    json["server_from"] = hub->from;
+    json["server_person"] = text_or_null(hub->person);
+    json["server_realm"] = text_or_null(hub->name);
+  }
+  out.object(json);
   std::vector<Row> rows = {
       {{"agent"}, {who.agent, Style::kBold}, {"from " + who.agent_from, Style::kDim}},
       {{"session"},
@@ -52,8 +64,20 @@ Result<int> whoami_verb(VerbContext& context) {
                             : "from " + who.session_from,
         Style::kDim}},
       {{"realm"}, {realm.root}, {"from " + from, Style::kDim}},
-      {{"store"}, {realm.store_folder}, {exists ? "" : "none yet: nothing is locked", Style::kDim}},
   };
+  if (hub) {
+    rows.push_back({{"server"},
+                    {hub->url + (hub->person.empty() ? "" : ", as " + hub->person)},
+                    {"from " + hub->from, Style::kDim}});
+    rows.push_back(
+        {{"there"},
+         {hub->name.empty() ? "no name" : hub->name},
+         {hub->name.empty() ? realm::unnamed_realm(realm, *hub).hint : "", Style::kDim}});
+  } else {
+    rows.push_back({{"store"},
+                    {realm.store_folder},
+                    {exists ? "" : "none yet: nothing is locked", Style::kDim}});
+  }
   if (!lease.empty()) rows.push_back({{"under"}, {"lease " + lease}, {"from LOCKKEEPER_LEASE"}});
   for (const Line& line : table_lines(std::move(rows), out.columns())) out.line(line);
   return 0;

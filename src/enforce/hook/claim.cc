@@ -334,8 +334,8 @@ Answer Claiming::failed(const Error& error) {
   // A table that does not exist and cannot be made guards nothing.
   const auto store = realm::check_store(place_.realm());
   const bool impossible = store && *store == realm::StoreState::kAbsent;
-  if (impossible) return {};
-  if (!place_.settings().hook_block_on_failure.value) return {.tell = failed_words(error)};
+  if (impossible && place_.site().server() == nullptr) return {};
+  if (!place_.blocks_after(error)) return {.tell = failed_words(error)};
   return refused(failed_words(error));
 }
 

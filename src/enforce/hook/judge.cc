@@ -323,7 +323,7 @@ Answer Judge::verdict(bool unknown, const std::string& unclear) {
 
 Answer Judge::failed(const Error& error) {
   const auto home = session_.home();
-  const bool passes = home && *home != nullptr && !(*home)->settings().hook_block_on_failure.value;
+  const bool passes = home && *home != nullptr && !(*home)->blocks_after(error);
   const std::string words = command_failed_words(error);
   if (passes) return {.tell = words};
   return {Verdict::kRefuse, words};

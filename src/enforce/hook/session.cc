@@ -104,9 +104,15 @@ bool Place::is_settings_file(const std::string& absolute) const {
 }
 
 bool Place::has_table() const {
+  if (site_.server() != nullptr) return true;
   // What cannot be told is found out by whoever opens it.
   const auto state = realm::check_store(realm());
   return !state || *state == realm::StoreState::kPresent;
+}
+
+bool Place::blocks_after(const Error& error) const {
+  const bool offline = site_.server() != nullptr && error.code == Code::kStoreUnavailable;
+  return offline ? settings().hook_block_offline.value : settings().hook_block_on_failure.value;
 }
 
 snapshot::Keeper* Place::keeper() {
@@ -158,6 +164,9 @@ Result<Place*> Session::place_of(const realm::Realm& realm) {
   LK_ASSIGN(service::ParentLease under, service::parent_lease_from(runtime.env, chosen));
   auto place = std::make_unique<Place>(runtime, std::move(chosen), std::move(settings),
                                        std::move(mistakes), owner_, std::move(under));
+  // A hub knows this agent by its person, too; what is read there is compared with these.
+  owner_ = place->site().known_as(owner_);
+  for (core::Owner& each : identities_) each = place->site().known_as(each);
   return places_.emplace(realm.root, std::move(place)).first->second.get();
 }
 

@@ -47,6 +47,8 @@ class Place {
   service::Locks& locks() { return locks_; }
   // Only then may a hook that only looks open it: nothing is created for nothing.
   bool has_table() const;
+  // Is the call refused when this went wrong? (hook.on_failure, hook.offline)
+  bool blocks_after(const Error& error) const;
 
   // Keeps versions of its files; null: the settings say no, or there is no table yet.
   snapshot::Keeper* keeper();

@@ -6,6 +6,7 @@ namespace lockkeeper::service::wire {
 namespace {
 
 constexpr int kTriesMax = 5;
+constexpr std::int64_t kRetryWithinMs = 3'000;  // a caller that keeps a lease must not hang
 
 class Client final : public Service {
  public:
@@ -88,10 +89,12 @@ class Client final : public Service {
   template <typename Answer, typename Call>
   Result<Answer> ask(const char* name, const Call& call) {
     const std::string request = line_of({{"call", name}, {"with", to_json(call, clock_)}});
+    const std::int64_t began_ms = clock_.now().mono_ms;
     for (int tries = 1;; ++tries) {
       auto line = exchange_(request);
       if (line) return answer_in<Answer>(*line);
-      if (line.error().code != Code::kUnknown || tries == kTriesMax) {
+      const bool late = clock_.now().mono_ms - began_ms > kRetryWithinMs;
+      if (line.error().code != Code::kUnknown || tries == kTriesMax || late) {
         return fail(std::move(line.error()));
       }
     }

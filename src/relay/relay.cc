@@ -1,0 +1,527 @@
+#include "relay/relay.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "host/file_ops.h"
+#include "host/local_socket.h"
+#include "host/pipes.h"
+#include "host/process.h"
+#include "host/signals.h"
+#include "relay/hub_link.h"
+#include "relay/tenants.h"
+#include "remote/relay_line.h"
+
+namespace lockkeeper::relay {
+namespace {
+
+constexpr int kProbeMs = 20;  // how soon a death is seen
+constexpr int kNobodyMs = 1'000;
+constexpr std::int64_t kIdleMs = 30'000;
+constexpr int kBeatMs = 8'000;  // for one answer
+constexpr std::int64_t kBeatAgainMs = 1'000;
+constexpr int kAwaitMostMs = 1'000;
+constexpr std::size_t kLineBytesMax = 4U << 20;
+constexpr std::size_t kConnectionsMax = 1'000;
+constexpr const char* kBeatFile = "beat";
+constexpr const char* kLockFile = "relay.lock";
+
+std::string error_line(const Error& error) {
+  const Json json{
+      {"error",
+       {{"code", code_name(error.code)}, {"message", error.message}, {"hint", error.hint}}}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json texts_of(const std::vector<std::uint64_t>& numbers) {
+  Json list = Json::array();
+  for (const std::uint64_t number : numbers) list.push_back(std::to_string(number));
+  return list;
+}
+
+struct Beaten {
+  std::uint64_t mark = 0;
+  std::string person;
+  std::vector<std::uint64_t> lost;
+};
+
+Result<Beaten> send_beat(HubLink& link, const std::string& version, const std::string& session,
+                         const Tenants::Report& report) {
+  const Json sent{{"protocol", realm::kHubProtocol},
+                  {"version", version},
+                  {"session", session},
+                  {"living", texts_of(report.living)},
+                  {"gone", texts_of(report.gone)}};
+  auto text = link.post("/v1/beat", sent.dump(), "", kBeatMs);
+  if (!text) {
+    Error& error = text.error();
+    const bool strange = error.code == Code::kUsage || error.code == Code::kInvalidInput;
+    if (strange)
+      error.message = "this is lockkeeper " + version + "; the hub says: " + error.message;
+    return fail(std::move(error));
+  }
+  const Json json = Json::parse(*text, nullptr, false);
+  const bool good = json.is_object() && json.contains("protocol") &&
+                    json["protocol"] == realm::kHubProtocol && json.contains("mark") &&
+                    json["mark"].is_number_unsigned() && json.contains("lost") &&
+                    json["lost"].is_array();
+  if (!good) {
+    return fail(Code::kUsage,
+                "this is lockkeeper " + version + ", and the hub has version " +
+                    quote(text_at(json, "version")) + ", which speaks another protocol",
+                "use the same version of lockkeeper on both sides");
+  }
+  Beaten beaten{json["mark"].get<std::uint64_t>(), text_at(json, "name"), {}};
+  for (const Json& one : json["lost"]) {
+    const std::string digits = one.is_string() ? one.get<std::string>() : "";
+    beaten.lost.push_back(std::strtoull(digits.c_str(), nullptr, 10));
+  }
+  return beaten;
+}
+
+class Relay {
+ public:
+  Relay(realm::ServerUrl url, realm::Environment env, std::string version,
+        std::unique_ptr<Tenants> tenants, Fd beat_file, host::Pipe wake)
+      : url_(std::move(url)),
+        env_(std::move(env)),
+        version_(std::move(version)),
+        tenants_(std::move(tenants)),
+        beat_file_(std::move(beat_file)),
+        wake_(std::move(wake)) {}
+
+  // Until nobody needs it, `folder` is gone or `ended` can be read.
+  void serve(const Folder& folder, int listening, int ended);
+
+ private:
+  struct Waiting {
+    std::string realm;
+    Json caller;
+  };
+  // One connection.
+  struct Talker {
+    int socket = -1;
+    std::string process;
+    bool awaiting = false;   // its thread hears nothing meanwhile
+    bool abandoned = false;  // the process has gone, and what it waited for is left
+  };
+  struct Process {
+    int connections = 0;
+    std::map<std::string, Waiting> waits;  // by id
+  };
+
+  Result<std::shared_ptr<HubLink>> link();
+  void talk(const Fd& socket, std::uint64_t talker);
+  std::vector<std::pair<std::uint64_t, int>> awaiting();
+  void set_awaiting(std::uint64_t talker, bool awaiting);
+  void check_awaiting(std::uint64_t talker);
+  void beat_on();
+  Result<void> beat();
+  Result<void> keep_contact();
+  std::string answer(std::uint64_t talker, const std::string& process, const std::string& realm,
+                     const std::string& line);
+  Result<bool> translate(Json& call);
+  Result<bool> translate_one(Json& with, const char* name);
+  Result<std::string> forward(const std::string& realm, const std::string& body, int ms);
+  void note_wait(const std::string& process, const std::string& realm, const Json& call,
+                 const std::string& reply);
+  void joined(std::uint64_t talker, const std::string& process);
+  void left(const std::string& process);
+  void leave_queue(const std::string& id, const Waiting& waiting);
+
+  const realm::ServerUrl url_;
+  const realm::Environment env_;
+  const std::string version_;
+  const std::unique_ptr<Tenants> tenants_;
+  const Fd beat_file_;
+  const host::Pipe wake_;
+
+  std::mutex beat_mutex_;                      // one beat at a time
+  std::atomic<std::int64_t> contact_ms_ = -1;  // when the last answered beat was sent; -1: never
+  std::atomic<std::uint64_t> mark_ = 0;
+
+  std::mutex mutex_;  // protects what is below
+  std::condition_variable urgent_;
+  bool died_ = false;
+  std::map<std::uint64_t, Talker> talkers_;
+  std::uint64_t last_talker_ = 0;
+  std::map<std::string, Process> processes_;
+  std::uint64_t logins_ = 0;       // what they looked like when
+  std::shared_ptr<HubLink> link_;  // was made
+};
+
+Result<realm::Login> login_for(const std::string& url, const realm::Environment& env) {
+  LK_ASSIGN(const std::vector<realm::Login> logins, realm::read_logins(env));
+  const auto found = std::ranges::find(logins, url, &realm::Login::url);
+  if (found != logins.end()) return *found;
+  realm::Login nobody;
+  nobody.url = url;
+  return nobody;
+}
+
+// With the token as it is now: `login` and `logout` need no new relay.
+Result<std::shared_ptr<HubLink>> Relay::link() {
+  const std::uint64_t now = realm::logins_stamp(env_);
+  const std::lock_guard hold(mutex_);
+  if (link_ && logins_ == now) return link_;
+  LK_ASSIGN(const realm::Login login, login_for(url_.text(), env_));
+  link_ = std::make_shared<HubLink>(url_, login);
+  logins_ = now;
+  return link_;
+}
+
+// --- beats ---------------------------------------------------------------------------------------
+
+Result<void> Relay::beat() {
+  const std::lock_guard alone(beat_mutex_);
+  const std::int64_t sent = host::since_boot_ms();
+  const Tenants::Report report = tenants_->report();
+  LK_ASSIGN(const std::shared_ptr<HubLink> link, this->link());
+  LK_ASSIGN(const Beaten beaten, send_beat(*link, version_, tenants_->session(), report));
+  tenants_->acknowledge(report.gone);
+  tenants_->drop(beaten.lost);
+  mark_ = beaten.mark;
+  contact_ms_ = sent;
+  std::string bytes;
+  append_be64(bytes, static_cast<std::uint64_t>(sent));
+  static_cast<void>(!::pwrite(beat_file_.get(), bytes.data(), bytes.size(), 0));
+  return {};
+}
+
+// Before somebody is attached: whoever keeps a lease counts from the last answered beat.
+Result<void> Relay::keep_contact() {
+  const std::int64_t last = contact_ms_;
+  if (last >= 0 && host::since_boot_ms() - last < 2 * realm::kBeatEveryMs) return {};
+  return beat();
+}
+
+void Relay::beat_on() {
+  std::unique_lock hold(mutex_);
+  std::int64_t next = 0;
+  for (;;) {
+    const std::int64_t now = host::since_boot_ms();
+    const auto time = std::chrono::milliseconds(std::clamp<std::int64_t>(next - now, 1, 1'000));
+    urgent_.wait_for(hold, time, [this] { return died_; });
+    const bool due = died_ || host::since_boot_ms() >= next;
+    died_ = false;
+    if (!due || tenants_->empty()) continue;
+    hold.unlock();
+    const bool answered = beat().has_value();
+    next = host::since_boot_ms() + (answered ? realm::kBeatEveryMs : kBeatAgainMs);
+    hold.lock();
+  }
+}
+
+// --- calls ---------------------------------------------------------------------------------------
+
+// A slot or a pid means nothing elsewhere: the hub gets a number.
+Result<bool> Relay::translate_one(Json& with, const char* name) {
+  const auto found = with.find(name);
+  if (found == with.end() || !found->is_object()) return false;
+  const auto number = [&](const char* field) -> std::uint64_t {
+    const auto value = found->find(field);
+    return value != found->end() && value->is_number_integer() ? value->get<std::uint64_t>() : 0;
+  };
+  const core::Attachment attachment{number("slot"), number("pid_namespace"),
+                                    static_cast<std::int64_t>(number("pid")),
+                                    number("start_ticks")};
+  if (!attachment.attached() || attachment.is_remote()) return false;
+  LK_CHECK(keep_contact());
+  LK_ASSIGN(const std::uint64_t own, tenants_->number_of(attachment, mark_));
+  static_cast<void>(!::write(wake_.writer.get(), "", 1));
+  const core::Attachment there = core::Attachment::remote(own);
+  *found = {{"slot", there.slot},
+            {"pid_namespace", there.pid_namespace},
+            {"pid", there.pid},
+            {"start_ticks", there.start_ticks}};
+  return true;
+}
+
+Result<bool> Relay::translate(Json& call) {
+  const auto with = call.find("with");
+  if (with == call.end()) return false;
+  bool changed = false;
+  const auto one = [&](Json& each) -> Result<void> {
+    if (!each.is_object()) return {};
+    for (const char* const name : {"attachment", "by"}) {
+      LK_ASSIGN(const bool did, translate_one(each, name));
+      changed = changed || did;
+    }
+    return {};
+  };
+  if (with->is_array()) {  // acquire_together
+    for (Json& each : *with) LK_CHECK(one(each));
+  } else {
+    LK_CHECK(one(*with));
+  }
+  return changed;
+}
+
+Result<std::string> Relay::forward(const std::string& realm, const std::string& body, int ms) {
+  LK_ASSIGN(const std::shared_ptr<HubLink> link, this->link());
+  LK_ASSIGN(std::string text, link->post("/v1/call?realm=" + realm, body, tenants_->session(), ms));
+  std::erase(text, '\n');
+  return text;
+}
+
+std::string Relay::answer(std::uint64_t talker, const std::string& process,
+                          const std::string& realm, const std::string& line) {
+  if (!realm::is_hub_name(realm)) {
+    return error_line({Code::kInvalidInput, quote(realm) + " is not the name of a realm", ""});
+  }
+  Json call = Json::parse(line, nullptr, false);
+  if (!call.is_object()) return error_line({Code::kInvalidInput, "the call is not JSON", ""});
+  if (contact_ms_ < 0) {  // the first one tells whether they understand each other
+    if (const auto met = beat(); !met) return error_line(met.error());
+  }
+  const auto translated = translate(call);
+  if (!translated) return error_line(translated.error());
+  const bool awaits = text_at(call, "call") == "await";
+  // Sooner than it asked for is as good: it asks again.
+  const Json& with = object_at(call, "with");
+  const bool shortened = awaits && with.contains("at_most_ms") &&
+                         with["at_most_ms"].is_number_integer() &&
+                         with["at_most_ms"] > kAwaitMostMs;
+  if (shortened) call["with"]["at_most_ms"] = kAwaitMostMs;
+  if (awaits) set_awaiting(talker, true);
+  const int ms = awaits ? kCallMs + kAwaitMostMs : kCallMs;
+  const auto text = forward(realm, *translated || shortened ? call.dump() : line, ms);
+  if (awaits) set_awaiting(talker, false);
+  if (!text) return error_line(text.error());
+  note_wait(process, realm, call, *text);
+  return *text;
+}
+
+// --- waits ---------------------------------------------------------------------------------------
+
+void Relay::note_wait(const std::string& process, const std::string& realm, const Json& call,
+                      const std::string& reply) {
+  const std::string name = text_at(call, "call");
+  const Json& with = object_at(call, "with");
+  const bool asks = name == "acquire" && with.contains("wait") && with["wait"] == true;
+  if (!asks && name != "await" && name != "leave") return;
+  const Json json = Json::parse(reply, nullptr, false);
+  const Json& value = object_at(object_at(json, "reply"), "value");
+  if (value.is_null()) return;
+  const std::lock_guard hold(mutex_);
+  auto& waits = processes_[process].waits;
+  if (!asks) waits.erase(text_at(with, "id"));
+  if (text_at(value, "outcome") != "queued") return;
+  Json caller = object_at(with, "caller");
+  if (caller.is_object()) {
+    caller.erase("request_id");
+    caller.erase("tell");
+  }
+  waits[text_at(object_at(value, "lease"), "id")] = {realm, std::move(caller)};
+}
+
+void Relay::joined(std::uint64_t talker, const std::string& process) {
+  const std::lock_guard hold(mutex_);
+  talkers_[talker].process = process;
+  ++processes_[process].connections;
+}
+
+void Relay::set_awaiting(std::uint64_t talker, bool awaiting) {
+  {
+    const std::lock_guard hold(mutex_);
+    talkers_[talker].awaiting = awaiting;
+  }
+  if (awaiting) static_cast<void>(!::write(wake_.writer.get(), "", 1));
+}
+
+std::vector<std::pair<std::uint64_t, int>> Relay::awaiting() {
+  std::vector<std::pair<std::uint64_t, int>> all;
+  const std::lock_guard hold(mutex_);
+  for (const auto& [number, talker] : talkers_) {
+    if (talker.awaiting && !talker.abandoned) all.emplace_back(number, talker.socket);
+  }
+  return all;
+}
+
+// Its process has closed the connection while its thread waits for the hub.
+void Relay::check_awaiting(std::uint64_t number) {
+  std::string process;
+  {
+    const std::lock_guard hold(mutex_);
+    const auto found = talkers_.find(number);
+    if (found == talkers_.end() || found->second.abandoned) return;
+    found->second.abandoned = true;
+    process = found->second.process;
+  }
+  std::thread([this, process] { left(process); }).detach();
+}
+
+// Nobody is left who could take what it waits for.
+void Relay::left(const std::string& process) {
+  std::map<std::string, Waiting> waits;
+  {
+    const std::lock_guard hold(mutex_);
+    const auto found = processes_.find(process);
+    if (found == processes_.end() || --found->second.connections > 0) return;
+    waits = std::move(found->second.waits);
+    processes_.erase(found);
+  }
+  for (const auto& [id, waiting] : waits) leave_queue(id, waiting);
+}
+
+void Relay::leave_queue(const std::string& id, const Waiting& waiting) {
+  const Json leave{{"call", "leave"},
+                   {"with", {{"caller", waiting.caller}, {"id", id}, {"why", "interrupted"}}}};
+  const auto text = forward(waiting.realm, leave.dump(), kCallMs);
+  if (!text) return;  // the hub gives its place away after a minute
+  const Json json = Json::parse(*text, nullptr, false);
+  if (text_at(object_at(object_at(json, "reply"), "value"), "outcome") != "granted") return;
+  const Json release{{"call", "release"},
+                     {"with", {{"caller", waiting.caller}, {"leases", Json::array({id})}}}};
+  static_cast<void>(forward(waiting.realm, release.dump(), kCallMs));
+}
+
+// --- connections ---------------------------------------------------------------------------------
+
+// One process's connection, to its end. A request is two lines.
+void Relay::talk(const Fd& socket, std::uint64_t talker) {
+  std::string unread;
+  std::string process;
+  char piece[16384];
+  for (;;) {
+    const auto first = unread.find('\n');
+    const auto second = first == std::string::npos ? first : unread.find('\n', first + 1);
+    if (second == std::string::npos) {
+      if (unread.size() > kLineBytesMax) break;
+      const ssize_t n = ::recv(socket.get(), piece, sizeof piece, 0);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) break;
+      unread.append(piece, static_cast<std::size_t>(n));
+      continue;
+    }
+    const auto blank = unread.find(' ');
+    if (blank > first) break;
+    const std::string who = unread.substr(0, blank);
+    if (process.empty()) joined(talker, process = who);
+    if (who != process) break;
+    const std::string realm = unread.substr(blank + 1, first - blank - 1);
+    const std::string line = unread.substr(first + 1, second - first - 1);
+    unread.erase(0, second + 1);
+    std::string reply = answer(talker, process, realm, line) + "\n";
+    std::string_view rest = reply;
+    while (!rest.empty()) {
+      const ssize_t n = ::send(socket.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) break;
+      rest.remove_prefix(static_cast<std::size_t>(n));
+    }
+    if (!rest.empty()) break;
+  }
+  bool abandoned = false;
+  {
+    const std::lock_guard hold(mutex_);
+    abandoned = talkers_[talker].abandoned;
+    talkers_.erase(talker);
+  }
+  if (!process.empty() && !abandoned) left(process);
+}
+
+void Relay::serve(const Folder& folder, int listening, int ended) {
+  std::thread([this] { beat_on(); }).detach();
+  std::int64_t needed = host::since_boot_ms();
+  for (;;) {
+    const bool nobody = tenants_->empty();
+    const auto waiting = awaiting();
+    std::vector<pollfd> wanted = {
+        {listening, POLLIN, 0}, {ended, POLLIN, 0}, {wake_.reader.get(), POLLIN, 0}};
+    for (const auto& [number, socket] : waiting) wanted.push_back({socket, POLLRDHUP, 0});
+    ::poll(wanted.data(), wanted.size(), nobody ? kNobodyMs : kProbeMs);
+    for (std::size_t i = 0; i < waiting.size(); ++i) {
+      if (wanted[i + 3].revents != 0) check_awaiting(waiting[i].first);
+    }
+    if (wanted[1].revents != 0) return;
+    if (wanted[2].revents != 0) {
+      char drained[64];
+      static_cast<void>(!::read(wake_.reader.get(), drained, sizeof drained));
+    }
+    const bool died = tenants_->look();
+    const std::int64_t now = host::since_boot_ms();
+    {
+      const std::lock_guard hold(mutex_);
+      died_ = died_ || died;
+      if (!talkers_.empty() || !tenants_->empty()) needed = now;
+    }
+    if (died) urgent_.notify_all();
+    if (now - needed >= kIdleMs || !folder.is_there()) return;
+    if (wanted[0].revents == 0) continue;
+    const auto socket = std::make_shared<Fd>(host::accept_local(listening));
+    if (!*socket) continue;
+    std::uint64_t talker = 0;
+    {
+      const std::lock_guard hold(mutex_);
+      if (talkers_.size() >= kConnectionsMax) continue;
+      talker = ++last_talker_;
+      talkers_[talker].socket = socket->get();
+    }
+    std::thread([this, socket, talker] { talk(*socket, talker); }).detach();
+  }
+}
+
+}  // namespace
+
+Result<void> run(const std::string& text, const std::string& version, const realm::Environment& env,
+                 Random& random, const std::function<Result<Ready>()>& leave) {
+  LK_ASSIGN(const realm::ServerUrl url, realm::parse_server_url(text));
+  LK_ASSIGN(const std::string path, realm::relay_folder(url.text(), env));
+  LK_CHECK(make_folders(path));
+  LK_CHECK(login_for(url.text(), env));
+  LK_ASSIGN(const Ready ready, leave());
+  ::signal(SIGPIPE, SIG_IGN);
+  LK_ASSIGN(const Folder folder, Folder::open(path, "", Folder::Kind::kPrivate));
+  LK_ASSIGN(const std::optional<Fd> alone, host::try_lock(folder, kLockFile));
+  if (!alone) {
+    ready(0);
+    return {};
+  }
+  const std::string pid = std::to_string(::getpid()) + "\n";  // for whoever wonders
+  static_cast<void>(!::ftruncate(alone->get(), 0));
+  static_cast<void>(!::pwrite(alone->get(), pid.data(), pid.size(), 0));
+  const Fd ended = host::hold_end_signals();
+  LK_ASSIGN(std::unique_ptr<Tenants> tenants, Tenants::open(path, random));
+  LK_ASSIGN(Fd beat_file, open_or_create(folder.path_of(kBeatFile), 0600));
+  LK_ASSIGN(host::Pipe wake, host::make_pipe());
+  for (const int fd : {wake.reader.get(), wake.writer.get()}) ::fcntl(fd, F_SETFL, O_NONBLOCK);
+  LK_ASSIGN(const Fd listening, host::listen_local(folder.path_of(remote::kRelaySocket)));
+  Relay relay(url, env, version, std::move(tenants), std::move(beat_file), std::move(wake));
+  ready(0);
+  relay.serve(folder, listening.get(), ended.get());
+  static_cast<void>(folder.remove(remote::kRelaySocket));
+  ::_exit(0);  // its threads may still talk, and all that counts is on disk
+}
+
+Result<std::string> try_login(const realm::Login& login, const std::string& version,
+                              Random& random) {
+  LK_ASSIGN(const realm::ServerUrl url, realm::parse_server_url(login.url));
+  HubLink link(url, login);
+  std::string bytes;
+  append_be64(bytes, random.next());
+  append_be64(bytes, random.next());
+  LK_ASSIGN(const Beaten beaten, send_beat(link, version, to_hex(bytes), {}));
+  return beaten.person;
+}
+
+}  // namespace lockkeeper::relay

@@ -1,0 +1,139 @@
+#include "relay/tenants.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/bytes.h"
+#include "base/json.h"
+#include "host/process.h"
+
+namespace lockkeeper::relay {
+namespace {
+
+constexpr const char* kFileName = "attached";
+constexpr std::size_t kFileBytesMax = 16U << 20;
+constexpr int kOwnBits = 48;  // of a number; above them is the person's mark
+
+std::string new_session(Random& random) {
+  std::string bytes;
+  append_be64(bytes, random.next());
+  append_be64(bytes, random.next());
+  return to_hex(bytes);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Tenants>> Tenants::open(const std::string& folder, Random& random) {
+  LK_ASSIGN(Folder opened, Folder::open(folder, "", Folder::Kind::kPrivate));
+  std::unique_ptr<Tenants> tenants(new Tenants(std::move(opened), random));
+  LK_CHECK(tenants->load());
+  return tenants;
+}
+
+// What cannot be read is not known: then it begins with a session of its own.
+Result<void> Tenants::load() {
+  LK_ASSIGN(const std::optional<std::string> text, folder_.read(kFileName, kFileBytesMax));
+  const Json json = text ? Json::parse(*text, nullptr, false) : Json();
+  const auto is_row = [](const Json& row) {
+    return row.is_array() && row.size() == 5 &&
+           std::ranges::all_of(row, [](const Json& one) { return one.is_number_integer(); });
+  };
+  const bool good = json.is_object() && json.contains("session") && json["session"].is_string() &&
+                    json.contains("attached") && json["attached"].is_array() &&
+                    std::ranges::all_of(json["attached"], is_row);
+  if (!good) {
+    session_ = new_session(random_);
+    return save();
+  }
+  session_ = json["session"].get<std::string>();
+  for (const Json& row : json["attached"]) {
+    const core::Attachment attachment{row[1].get<std::uint64_t>(), row[2].get<std::uint64_t>(),
+                                      row[3].get<std::int64_t>(), row[4].get<std::uint64_t>()};
+    numbers_[attachment] = row[0].get<std::uint64_t>();
+  }
+  return {};
+}
+
+Result<void> Tenants::save() const {
+  Json json{{"session", session_}, {"attached", Json::array()}};
+  for (const auto& [attachment, number] : numbers_) {
+    json["attached"].push_back({number, attachment.slot, attachment.pid_namespace, attachment.pid,
+                                attachment.start_ticks});
+  }
+  // After a power cut none of them lives.
+  const Replacing how{.mode = 0600, .uid = {}, .gid = {}, .alone = true, .synced = false};
+  const int why = replace_durably_at(folder_.fd(), kFileName, json.dump(), how);
+  if (why != 0) return folder_.failed(why, "write", kFileName);
+  return {};
+}
+
+Result<std::uint64_t> Tenants::number_of(const core::Attachment& attachment, std::uint64_t mark) {
+  const std::lock_guard hold(mutex_);
+  const auto known = numbers_.find(attachment);
+  if (known != numbers_.end()) return known->second;
+  const std::uint64_t own = random_.next() >> (64 - kOwnBits);
+  const std::uint64_t number = mark << kOwnBits | own;
+  numbers_[attachment] = number;
+  if (auto saved = save(); !saved) {
+    numbers_.erase(attachment);
+    return fail(std::move(saved.error()));
+  }
+  return number;
+}
+
+// REQUIRES: mutex_
+bool Tenants::is_dead(const core::Attachment& attachment) {
+  if (attachment.slot == 0) {
+    const host::ProcessId process{attachment.pid_namespace, static_cast<int>(attachment.pid),
+                                  attachment.start_ticks};
+    return host::alive(process) == host::Alive::kDead;
+  }
+  if (!slots_ || !slots_->check_identity()) {
+    auto opened = host::LiveSlots::open(folder_.path_of("live"), random_);
+    if (!opened) return false;
+    slots_.emplace(std::move(*opened));
+  }
+  return slots_->alive(attachment.slot) == host::Alive::kDead;
+}
+
+bool Tenants::look() {
+  const std::lock_guard hold(mutex_);
+  const std::size_t before = numbers_.size();
+  std::erase_if(numbers_, [&](const auto& each) {
+    const bool dead = is_dead(each.first);
+    if (dead) gone_.insert(each.second);
+    return dead;
+  });
+  const bool died = numbers_.size() != before;
+  if (died) static_cast<void>(save());  // whoever reads it later looks again
+  return died;
+}
+
+Tenants::Report Tenants::report() const {
+  const std::lock_guard hold(mutex_);
+  Report report;
+  for (const auto& [attachment, number] : numbers_) report.living.push_back(number);
+  report.gone.assign(gone_.begin(), gone_.end());
+  return report;
+}
+
+void Tenants::acknowledge(const std::vector<std::uint64_t>& gone) {
+  const std::lock_guard hold(mutex_);
+  for (const std::uint64_t number : gone) gone_.erase(number);
+}
+
+void Tenants::drop(const std::vector<std::uint64_t>& numbers) {
+  if (numbers.empty()) return;
+  const std::lock_guard hold(mutex_);
+  std::erase_if(numbers_, [&](const auto& each) {
+    return std::ranges::find(numbers, each.second) != numbers.end();
+  });
+  static_cast<void>(save());
+}
+
+bool Tenants::empty() const {
+  const std::lock_guard hold(mutex_);
+  return numbers_.empty() && gone_.empty();
+}
+
+}  // namespace lockkeeper::relay

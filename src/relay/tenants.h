@@ -1,0 +1,63 @@
+// The processes of this machine that keep leases on a hub: each has a number there. They are kept
+// in a file, so that a relay that is started again knows them.
+//
+// Thread safety: all methods may be called from any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/folder.h"
+#include "base/random.h"
+#include "core/hold.h"
+#include "host/live_slots.h"
+
+namespace lockkeeper::relay {
+
+class Tenants {
+ public:
+  // `folder`: the relay's. Reads what an earlier relay has left. `random` must outlive it.
+  static Result<std::unique_ptr<Tenants>> open(const std::string& folder, Random& random);
+
+  // Of the session with the hub: 32 hexadecimal digits, drawn once.
+  const std::string& session() const { return session_; }
+
+  // The number of that process: its own, or a new one that begins with the person's mark. It is on
+  // record before this returns.
+  Result<std::uint64_t> number_of(const core::Attachment& attachment, std::uint64_t mark);
+
+  // Asks the kernel about each. True: somebody has died since.
+  bool look();
+  struct Report {
+    std::vector<std::uint64_t> living;
+    std::vector<std::uint64_t> gone;  // not yet acknowledged
+  };
+  Report report() const;
+  // The hub has heard of these.
+  void acknowledge(const std::vector<std::uint64_t>& gone);
+  // The hub takes these for dead.
+  void drop(const std::vector<std::uint64_t>& numbers);
+  bool empty() const;  // nobody lives, and nothing is left to tell
+
+ private:
+  Tenants(Folder folder, Random& random) : folder_(std::move(folder)), random_(random) {}
+  Result<void> load();
+  Result<void> save() const;
+  bool is_dead(const core::Attachment& attachment);
+
+  const Folder folder_;
+  Random& random_;
+  std::string session_;
+  mutable std::mutex mutex_;  // protects what is below
+  std::map<core::Attachment, std::uint64_t> numbers_;
+  std::set<std::uint64_t> gone_;
+  std::optional<host::LiveSlots> slots_;
+};
+
+}  // namespace lockkeeper::relay

@@ -1,0 +1,120 @@
+#include "relay/tenants.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "base/test_folder.h"
+#include "host/process.h"
+
+namespace lockkeeper::relay {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class TenantsTest : public testing::Test {
+ protected:
+  std::unique_ptr<Tenants> open() {
+    auto opened = Tenants::open(folder_.path(), random_);
+    EXPECT_TRUE(opened) << opened.error().message;
+    return std::move(*opened);
+  }
+  host::LiveSlot slot() {
+    const auto slots = host::LiveSlots::open(folder_.file("live"), random_);
+    EXPECT_TRUE(slots);
+    return *slots->take();
+  }
+  static core::Attachment attached(const host::LiveSlot& slot) { return {slot.offset(), 0, 0, 0}; }
+  TestFolder folder_;
+  SystemRandom random_;
+};
+
+TEST_F(TenantsTest, AProcessHasOneNumberWithItsPersonsMark) {
+  const auto tenants = open();
+  const host::LiveSlot one = slot();
+  const host::LiveSlot two = slot();
+  const auto first = tenants->number_of(attached(one), 0xabcd);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(*first >> 48U, 0xabcdU);
+  EXPECT_EQ(*tenants->number_of(attached(one), 0xabcd), *first);
+  EXPECT_NE(*tenants->number_of(attached(two), 0xabcd), *first);
+  EXPECT_FALSE(tenants->look());
+}
+
+TEST_F(TenantsTest, ADeathIsReportedUntilTheHubHasHeardOfIt) {
+  const auto tenants = open();
+  std::uint64_t number = 0;
+  {
+    const host::LiveSlot held = slot();
+    number = *tenants->number_of(attached(held), 1);
+    EXPECT_THAT(tenants->report().living, ElementsAre(number));
+  }
+  EXPECT_TRUE(tenants->look());
+  EXPECT_FALSE(tenants->look());
+  EXPECT_THAT(tenants->report().living, IsEmpty());
+  EXPECT_THAT(tenants->report().gone, ElementsAre(number));
+  EXPECT_FALSE(tenants->empty());
+  tenants->acknowledge({number});
+  EXPECT_TRUE(tenants->empty());
+}
+
+TEST_F(TenantsTest, AnotherRelayKnowsThem) {
+  const host::LiveSlot lives = slot();
+  std::string session;
+  std::uint64_t number = 0;
+  std::uint64_t dead = 0;
+  {
+    const auto tenants = open();
+    session = tenants->session();
+    number = *tenants->number_of(attached(lives), 1);
+    const host::LiveSlot dies = slot();
+    dead = *tenants->number_of(attached(dies), 1);
+  }
+  const auto tenants = open();
+  EXPECT_EQ(tenants->session(), session);
+  EXPECT_TRUE(tenants->look());
+  EXPECT_THAT(tenants->report().living, ElementsAre(number));
+  EXPECT_THAT(tenants->report().gone, ElementsAre(dead));
+}
+
+TEST_F(TenantsTest, AProcessThatHasNoSlotIsKnownByItsPid) {
+  const auto tenants = open();
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    char byte = 0;
+    ::close(ends[1]);
+    static_cast<void>(!::read(ends[0], &byte, 1));
+    ::_exit(0);
+  }
+  const auto process = host::identify(child);
+  ASSERT_TRUE(process);
+  const core::Attachment attachment{0, process->pid_namespace, process->pid, process->start_ticks};
+  ASSERT_TRUE(tenants->number_of(attachment, 1));
+  EXPECT_FALSE(tenants->look());
+  ::close(ends[1]);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_TRUE(tenants->look());
+  ::close(ends[0]);
+}
+
+TEST_F(TenantsTest, WhatCannotBeReadIsASessionOfItsOwn) {
+  const std::string session = open()->session();
+  for (const char* const text :
+       {"", "{", "[]", R"({"session":1,"attached":[]})", R"({"session":"x","attached":[[1,2]]})",
+        R"({"session":"x","attached":[["1",2,3,4,5]]})"}) {
+    std::ofstream(folder_.file("attached")) << text;
+    const auto tenants = open();
+    EXPECT_EQ(tenants->session().size(), 32U) << text;
+    EXPECT_NE(tenants->session(), session) << text;
+    EXPECT_TRUE(tenants->empty()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace lockkeeper::relay

@@ -1,0 +1,110 @@
+// The other doors through a hub: hooks of coding agents, the MCP server, and TLS.
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "mcp/client.h"
+#include "remote/machine.h"
+
+namespace lockkeeper::proof {
+namespace {
+
+using stage::Answer;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class RemoteDoors : public Remote {
+ protected:
+  void log_in() {
+    ASSERT_EQ(here_.login(url(), alice_).status, 0);
+    ASSERT_EQ(there_.login(url(), bob_).status, 0);
+  }
+  // Claude Code is about to edit a file.
+  Answer edit(Machine& machine, const std::string& session, const std::string& file) {
+    const Json payload = {
+        {"session_id", session},
+        {"transcript_path", "/t"},
+        {"cwd", machine.repo()},
+        {"hook_event_name", "PreToolUse"},
+        {"tool_name", "Edit"},
+        {"tool_input",
+         {{"file_path", machine.repo() + "/" + file}, {"old_string", "a"}, {"new_string", "b"}}},
+        {"tool_use_id", session + "-1"}};
+    stage::Launch launch = machine.launch("", {"hook", "claude"});
+    launch.in = machine.path("payload");
+    stage::write_text(launch.in, payload.dump());
+    return machine.finish(launch);
+  }
+};
+
+TEST_F(RemoteDoors, AnEditOnOneMachineStopsThatOnAnother) {
+  log_in();
+  here_.file("a.c");
+  there_.file("a.c");
+  const std::string toml = "[realm]\nname = \"app\"\n[hook]\npolicy = \"block\"\n";
+  there_.file("lockkeeper.toml", toml);
+  const Answer first = edit(here_, "s1", "a.c");
+  EXPECT_THAT(first.all(), Not(HasSubstr("\"deny\"")));
+  EXPECT_EQ(held(), 1U);
+  // Two machines have two checkouts, as two worktrees are.
+  const Answer second = edit(there_, "s2", "a.c");
+  EXPECT_THAT(second.out, AllOf(Not(HasSubstr("\"deny\"")), HasSubstr("claude-code@alice")));
+  there_.file("lockkeeper.toml", toml + "worktrees = \"block\"\n");
+  EXPECT_THAT(edit(there_, "s3", "a.c").out, HasSubstr("\"deny\""));
+  EXPECT_THAT(edit(there_, "s2", "b.c").all(), Not(HasSubstr("\"deny\"")));
+  EXPECT_FALSE(here_.has_table());
+}
+
+TEST_F(RemoteDoors, WithoutTheHubAnEditIsRefusedOrWarnedAbout) {
+  log_in();
+  here_.file("a.c");
+  EXPECT_THAT(edit(here_, "s1", "b.c").all(), Not(HasSubstr("\"deny\"")));
+  kill_hub();
+  const Answer blocked = edit(here_, "s1", "a.c");
+  EXPECT_THAT(blocked.out, HasSubstr("\"deny\"")) << blocked.all();
+  here_.file("lockkeeper.toml", "[realm]\nname = \"app\"\n[hook]\noffline = \"warn\"\n");
+  const Answer warned = edit(here_, "s1", "a.c");
+  EXPECT_THAT(warned.all(), Not(HasSubstr("\"deny\"")));
+  EXPECT_THAT(warned.all(), HasSubstr("cannot be reached"));
+  EXPECT_FALSE(here_.has_table());
+}
+
+TEST_F(RemoteDoors, TheMcpServerLocksOnTheHub) {
+  log_in();
+  {
+    Client client(here_, {.agent = "x"});
+    const Json granted = client.tool("lock_acquire", {{"resources", {"a.py"}}});
+    EXPECT_EQ(granted["outcome"], "granted");
+    EXPECT_EQ(there_.as("y", {"check", "a.py"}).status, 75);
+  }
+  EXPECT_FALSE(here_.has_table());
+}
+
+TEST_F(RemoteDoors, TlsIsCheckedByAuthorityOrFingerprint) {
+  const auto run = [&](const stage::Words& words) { return home_.finish(home_.command(words)); };
+  const auto made =
+      run({"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+           "-nodes", "-keyout", home_.path("key.pem"), "-out", home_.path("cert.pem"), "-days", "2",
+           "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"});
+  if (made.status != 0) GTEST_SKIP() << "openssl is not installed";
+  kill_hub();
+  HubServer hub(home_, {"--tls-cert", home_.path("cert.pem"), "--tls-key", home_.path("key.pem")});
+  const std::string address = "https://127.0.0.1:" + std::to_string(hub.port());
+  const Answer stranger = here_.login(address, alice_);
+  EXPECT_EQ(stranger.json()["error"]["code"], "operation_not_permitted") << stranger.all();
+  EXPECT_NE(here_.login(address, alice_, {"--fingerprint", std::string(64, 'a')}).status, 0);
+  const Answer known = here_.login(address, alice_, {"--ca-file", home_.path("cert.pem")});
+  ASSERT_EQ(known.status, 0) << known.all();
+  here_.expect(0, "x", {"acquire", "a"});
+  const auto print =
+      run({"openssl", "x509", "-in", home_.path("cert.pem"), "-noout", "-fingerprint", "-sha256"});
+  std::string digits = print.out.substr(print.out.find('=') + 1);
+  while (digits.ends_with('\n')) digits.pop_back();
+  ASSERT_EQ(there_.login(address, bob_, {"--fingerprint", digits}).status, 0);
+  EXPECT_EQ(there_.as("y", {"check", "a"}).status, 75);
+}
+
+}  // namespace
+}  // namespace lockkeeper::proof

@@ -1,0 +1,54 @@
+#include "remote/machine.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+
+namespace lockkeeper::proof {
+
+using stage::Words;
+
+Machine::Machine() {
+  file("lockkeeper.toml", "[realm]\nname = \"app\"\n");
+}
+
+Machine::~Machine() {
+  if (const pid_t pid = relay(); pid > 0) ::kill(pid, SIGKILL);
+}
+
+stage::Answer Machine::login(const std::string& url, const std::string& token, const Words& more) {
+  Words words = {"login", url, "--json"};
+  words.insert(words.end(), more.begin(), more.end());
+  stage::Launch launch = this->launch("", words);
+  launch.in = path("token");
+  stage::write_text(launch.in, token + "\n");
+  return finish(launch);
+}
+
+std::string Machine::relay_folder() const {
+  const std::filesystem::path all = path("state") + "/lockkeeper";
+  if (!std::filesystem::exists(all)) return {};
+  for (const auto& each : std::filesystem::directory_iterator(all)) {
+    if (each.path().filename().string().starts_with("hub-")) return each.path();
+  }
+  return {};
+}
+
+pid_t Machine::relay() const {
+  const std::string text = stage::read_text(relay_folder() + "/relay.lock");
+  const pid_t pid = static_cast<pid_t>(std::atoi(text.c_str()));
+  const char state = pid > 0 ? stage::state_of(pid) : '\0';
+  return state == '\0' || state == 'Z' ? 0 : pid;
+}
+
+void Remote::kill_hub() {
+  hub_->process().signal(SIGKILL);
+  hub_->process().wait();
+}
+
+void Remote::restart_hub() {
+  const std::string address = "127.0.0.1:" + std::to_string(hub_->port());
+  hub_ = std::make_unique<HubServer>(home_, Words{"--listen", address});
+}
+
+}  // namespace lockkeeper::proof

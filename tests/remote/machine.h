@@ -1,0 +1,52 @@
+// Two machines and a hub, for tests: each has a home, a repository and a relay of its own.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "hub/hub_peer.h"
+
+namespace lockkeeper::proof {
+
+// A stage whose locks a hub keeps.
+class Machine : public stage::Stage {
+ public:
+  Machine();
+  // Its relay ends with it.
+  ~Machine();
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  // `login` with the token on stdin.
+  stage::Answer login(const std::string& url, const std::string& token,
+                      const stage::Words& more = {});
+  // The relay's process; 0: none runs.
+  pid_t relay() const;
+  std::string relay_folder() const;  // empty: there was none yet
+  // Has a table been made here?
+  bool has_table() const { return stage::exists(store() + "/epoch"); }
+};
+
+// A hub on loopback for the realm "app", which both machines' repositories are.
+class Remote : public testing::Test {
+ protected:
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(hub_->port()); }
+  // kill -9, and the same port again.
+  void kill_hub();
+  void restart_hub();
+  // What the hub says.
+  Json table() { return HubPeer(hub_->port(), bob_, "t").get("/v1/list?realm=app").json; }
+  std::size_t held() { return table()["leases"].size(); }
+  std::size_t waiting() { return table()["waiters"].size(); }
+
+  stage::Stage home_;  // of the hub
+  const std::string alice_ = add_token(home_, "alice");
+  const std::string bob_ = add_token(home_, "bob");
+  std::unique_ptr<HubServer> hub_ = std::make_unique<HubServer>(home_);
+  Machine here_;
+  Machine there_;
+};
+
+}  // namespace lockkeeper::proof

@@ -1,0 +1,88 @@
+// A network that fails in every way: connections cut, answers lost, delayed, and half open.
+#include <gmock/gmock.h>
+
+#include <csignal>
+
+#include "remote/machine.h"
+#include "remote/proxy.h"
+
+namespace lockkeeper::proof {
+namespace {
+
+using stage::Answer;
+using stage::Process;
+using testing::HasSubstr;
+
+class RemoteNetwork : public Remote {
+ protected:
+  RemoteNetwork() : proxy_(hub_->port()) {
+    EXPECT_EQ(here_.login("http://127.0.0.1:" + std::to_string(proxy_.port()), alice_).status, 0);
+    EXPECT_EQ(there_.login(url(), bob_).status, 0);
+  }
+  Proxy proxy_;
+};
+
+// Request ids: what was carried out and not heard of is not carried out again.
+TEST_F(RemoteNetwork, ALostAnswerIsAskedForAgain) {
+  here_.expect(0, "x", {"check", "z"});  // the relay runs and is connected
+  for (const char* const name : {"a", "b", "c"}) {
+    const int before = proxy_.lost();
+    proxy_.lose_answers(1);
+    EXPECT_EQ(here_.expect(0, "x", {"acquire", name}).json()["outcome"], "granted");
+    EXPECT_EQ(proxy_.lost(), before + 1);
+  }
+  EXPECT_EQ(held(), 3U);
+  proxy_.lose_answers(1);
+  here_.expect(0, "x", {"release", "a"});
+  EXPECT_EQ(held(), 2U);
+  const Json events = home_.expect(0, "", {"log"}).lines();
+  int granted = 0;
+  for (const Json& event : events) granted += event["event"] == "granted" ? 1 : 0;
+  EXPECT_EQ(granted, 3);
+}
+
+TEST_F(RemoteNetwork, ACutConnectionIsNobodysEnd) {
+  Process holder = here_.start_holding("x", "a");
+  for (int i = 0; i < 3; ++i) {
+    proxy_.cut();
+    EXPECT_EQ(here_.as("x", {"check", "b"}).status, 0);
+  }
+  EXPECT_EQ(held(), 1U);
+  EXPECT_TRUE(holder.running());
+  holder.signal_group(SIGKILL);
+  EXPECT_TRUE(stage::eventually([&] { return held() == 0; }));
+}
+
+TEST_F(RemoteNetwork, AWaitOutlivesACutConnection) {
+  there_.expect(0, "y", {"acquire", "a"});
+  Process waiter = here_.start("x", {"acquire", "a", "--wait=5m", "--json"});
+  ASSERT_TRUE(stage::eventually([&] { return waiting() == 1; }));
+  proxy_.cut();
+  there_.expect(0, "y", {"release", "a"});
+  EXPECT_EQ(waiter.wait(), 0) << waiter.err();
+}
+
+TEST_F(RemoteNetwork, ASlowNetworkIsOnlySlow) {
+  proxy_.delay(50);
+  here_.expect(0, "x", {"acquire", "a"});
+  EXPECT_EQ(here_.as("x", {"run", "b", "--", "true"}).status, 0);
+  here_.expect(0, "x", {"release", "--all"});
+  EXPECT_EQ(held(), 0U);
+}
+
+// Both sides think that they are connected.
+TEST_F(RemoteNetwork, AHalfOpenConnectionIsRefusedAndForgotten) {
+  here_.expect(0, "x", {"acquire", "a"});
+  proxy_.swallow(true);
+  const Answer refused = here_.json("x", {"acquire", "b"});
+  EXPECT_NE(refused.status, 0);
+  EXPECT_THAT(refused.all(), HasSubstr("offline")) << refused.all();
+  EXPECT_FALSE(here_.has_table());
+  proxy_.swallow(false);
+  proxy_.cut();
+  here_.expect(0, "x", {"acquire", "b"});
+  EXPECT_EQ(held(), 2U);
+}
+
+}  // namespace
+}  // namespace lockkeeper::proof

@@ -1,0 +1,97 @@
+#include "remote/proxy.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+
+namespace lockkeeper::proof {
+namespace {
+
+sockaddr_in loopback(std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+Fd connected(std::uint16_t port) {
+  Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const sockaddr_in address = loopback(port);
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    socket.reset();
+  }
+  return socket;
+}
+
+}  // namespace
+
+Proxy::Proxy(std::uint16_t to) : to_(to) {
+  listening_ = Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = loopback(0);
+  socklen_t size = sizeof address;
+  EXPECT_EQ(::bind(listening_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  EXPECT_EQ(::listen(listening_.get(), 64), 0);
+  EXPECT_EQ(::getsockname(listening_.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+  port_ = ntohs(address.sin_port);
+  thread_ = std::thread([this] { loop(); });
+}
+
+Proxy::~Proxy() {
+  ending_ = true;
+  thread_.join();
+}
+
+void Proxy::cut() {
+  cutting_ = true;
+  while (cutting_) std::this_thread::yield();
+}
+
+// False: the pair is to be closed.
+bool Proxy::pass(const Fd& from, const Fd& to, bool answer) {
+  char piece[65536];
+  const ssize_t n = ::recv(from.get(), piece, sizeof piece, 0);
+  if (n <= 0) return false;
+  if (swallowing_) return true;
+  if (answer && losing_ > 0) {
+    --losing_;
+    ++lost_;
+    return false;
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms_.load()));
+  return ::send(to.get(), piece, static_cast<std::size_t>(n), MSG_NOSIGNAL) == n;
+}
+
+void Proxy::loop() {
+  constexpr int kLookMs = 10;
+  std::vector<Pair> pairs;
+  while (!ending_) {
+    std::vector<pollfd> wanted = {{listening_.get(), POLLIN, 0}};
+    for (const Pair& pair : pairs) {
+      wanted.push_back({pair.client.get(), POLLIN, 0});
+      wanted.push_back({pair.server.get(), POLLIN, 0});
+    }
+    ::poll(wanted.data(), wanted.size(), kLookMs);
+    std::vector<Pair> kept;
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      Pair& pair = pairs[i];
+      const bool asked = wanted[2 * i + 1].revents != 0;
+      const bool answered = wanted[2 * i + 2].revents != 0;
+      const bool goes_on = !cutting_ && (!asked || pass(pair.client, pair.server, false)) &&
+                           (!answered || pass(pair.server, pair.client, true));
+      if (goes_on) kept.push_back(std::move(pair));
+    }
+    pairs = std::move(kept);
+    cutting_ = false;
+    if (wanted[0].revents == 0) continue;
+    Pair pair{Fd(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC)), connected(to_)};
+    if (pair.client && pair.server) pairs.push_back(std::move(pair));
+  }
+}
+
+}  // namespace lockkeeper::proof

@@ -1,0 +1,54 @@
+// A TCP proxy of our own, for tests: between a relay and a hub, it can cut connections, hold back
+// what passes, and swallow it while both sides think that they are connected.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/fd.h"
+
+namespace lockkeeper::proof {
+
+class Proxy {
+ public:
+  // Passes on to that port of loopback.
+  explicit Proxy(std::uint16_t to);
+  ~Proxy();
+  Proxy(const Proxy&) = delete;
+  Proxy& operator=(const Proxy&) = delete;
+
+  std::uint16_t port() const { return port_; }
+  // Closes all connections now, as a router does that forgets them.
+  void cut();
+  // The next so many answers are lost: the connection is cut when one comes.
+  void lose_answers(int count) { losing_ = count; }
+  // Each piece that passes waits that long.
+  void delay(int ms) { delay_ms_ = ms; }
+  // Half open: what comes is swallowed, new connections are accepted and lead nowhere.
+  void swallow(bool on) { swallowing_ = on; }
+  int lost() const { return lost_; }  // answers so far
+
+ private:
+  struct Pair {
+    Fd client;
+    Fd server;
+  };
+  void loop();
+  bool pass(const Fd& from, const Fd& to, bool answer);
+
+  const std::uint16_t to_;
+  Fd listening_;
+  std::uint16_t port_ = 0;
+  std::atomic<bool> ending_ = false;
+  std::atomic<bool> cutting_ = false;
+  std::atomic<bool> swallowing_ = false;
+  std::atomic<int> delay_ms_ = 0;
+  std::atomic<int> losing_ = 0;
+  std::atomic<int> lost_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace lockkeeper::proof
