@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 # --- the library ----------------------------------------------------------------------------------
 
-set(library_rooms base key kv kv_lmdb kv_memory host core realm layout service service_wire
+set(library_rooms base key kv kv_lmdb kv_memory host core realm remote layout service service_wire
     service_local dialect wiring embed)
 foreach(dialect workflow coordinator coordmcp dirlock mkdir)
   if(TARGET lockkeeper_dialect_${dialect})
@@ -67,7 +67,7 @@ function(lockkeeper_printed file)
 endfunction()
 
 # The verbs, from the table that the program has them from.
-file(STRINGS ${PROJECT_SOURCE_DIR}/src/cli/verbs/verbs.cc verb_lines REGEX "^    {\"[a-z]+\", \"")
+file(STRINGS ${PROJECT_SOURCE_DIR}/src/cli/verbs/verbs.cc verb_lines REGEX "^    {\"[a-z]+\", \"[A-Za-z]")
 set(manual_pages lockkeeper.1)
 lockkeeper_printed(lockkeeper.1 help --man)
 foreach(line ${verb_lines})

@@ -183,6 +183,10 @@ Result<void> Rest::call(const Visit& visit) {
                  std::move(text));
   };
   LK_ASSIGN(const Json json, service::wire::json_of(visit.request.body));
+  if (json.is_object() && json.contains("rules")) {  // of a relay's client, with its first call
+    LK_ASSIGN(const auto open, service::wire::from_json<service::OpenCall>(json, desk_.clock));
+    LK_CHECK(here->door.open(open));
+  }
   const bool waits = json.is_object() && json.value("call", Json()) == "await";
   if (!waits) {
     reply_with(service::wire::serve(here->door, visit.request.body, desk_.clock));

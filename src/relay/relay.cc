@@ -126,7 +126,8 @@ class Relay {
   };
   struct Process {
     int connections = 0;
-    std::map<std::string, Waiting> waits;  // by id
+    std::map<std::string, Waiting> waits;      // by id
+    std::map<std::string, std::string> rules;  // of its keys, by realm, until the hub has seen them
   };
 
   Result<std::shared_ptr<HubLink>> link();
@@ -139,6 +140,8 @@ class Relay {
   Result<void> keep_contact();
   std::string answer(std::uint64_t talker, const std::string& process, const std::string& realm,
                      const std::string& line);
+  std::string note_rules(const std::string& process, const std::string& realm, const Json& call);
+  std::string with_rules(const std::string& process, const std::string& realm, std::string body);
   Result<bool> translate(Json& call);
   Result<bool> translate_one(Json& with, const char* name);
   Result<std::string> forward(const std::string& realm, const std::string& body, int ms);
@@ -283,6 +286,25 @@ Result<std::string> Relay::forward(const std::string& realm, const std::string& 
   return text;
 }
 
+// A process opens before its first call. Its rules go along with that call, so that the two are one
+// round trip.
+std::string Relay::note_rules(const std::string& process, const std::string& realm,
+                              const Json& call) {
+  const Json& rules = object_at(object_at(call, "with"), "rules");
+  const std::lock_guard hold(mutex_);
+  processes_[process].rules[realm] = rules.dump();
+  return Json{{"reply", {{"rules", rules}}}}.dump();
+}
+
+std::string Relay::with_rules(const std::string& process, const std::string& realm,
+                              std::string body) {
+  const std::lock_guard hold(mutex_);
+  const auto& all = processes_[process].rules;
+  const auto found = all.find(realm);
+  if (found == all.end() || !body.starts_with("{\"")) return body;
+  return "{\"rules\":" + found->second + "," + body.substr(1);
+}
+
 std::string Relay::answer(std::uint64_t talker, const std::string& process,
                           const std::string& realm, const std::string& line) {
   if (!realm::is_hub_name(realm)) {
@@ -293,6 +315,7 @@ std::string Relay::answer(std::uint64_t talker, const std::string& process,
   if (contact_ms_ < 0) {  // the first one tells whether they understand each other
     if (const auto met = beat(); !met) return error_line(met.error());
   }
+  if (text_at(call, "call") == "open") return note_rules(process, realm, call);
   const auto translated = translate(call);
   if (!translated) return error_line(translated.error());
   const bool awaits = text_at(call, "call") == "await";
@@ -304,9 +327,15 @@ std::string Relay::answer(std::uint64_t talker, const std::string& process,
   if (shortened) call["with"]["at_most_ms"] = kAwaitMostMs;
   if (awaits) set_awaiting(talker, true);
   const int ms = awaits ? kCallMs + kAwaitMostMs : kCallMs;
-  const auto text = forward(realm, *translated || shortened ? call.dump() : line, ms);
+  const std::string body = *translated || shortened ? call.dump() : line;
+  const auto text = forward(realm, with_rules(process, realm, body), ms);
   if (awaits) set_awaiting(talker, false);
   if (!text) return error_line(text.error());
+  {
+    const std::lock_guard hold(mutex_);
+    const auto known = processes_.find(process);
+    if (known != processes_.end()) known->second.rules.erase(realm);
+  }
   note_wait(process, realm, call, *text);
   return *text;
 }
@@ -323,7 +352,9 @@ void Relay::note_wait(const std::string& process, const std::string& realm, cons
   const Json& value = object_at(object_at(json, "reply"), "value");
   if (value.is_null()) return;
   const std::lock_guard hold(mutex_);
-  auto& waits = processes_[process].waits;
+  const auto known = processes_.find(process);
+  if (known == processes_.end()) return;  // it has gone meanwhile, and what it waited for is left
+  auto& waits = known->second.waits;
   if (!asks) waits.erase(text_at(with, "id"));
   if (text_at(value, "outcome") != "queued") return;
   Json caller = object_at(with, "caller");

@@ -127,6 +127,18 @@ TEST_F(RemoteVerbs, ARepositoryAloneSendsNobodyAnywhere) {
   EXPECT_EQ(here_.relay(), 0);
 }
 
+// It would lock other names.
+TEST_F(RemoteVerbs, OtherKeyRulesAreRefused) {
+  log_in();
+  here_.file("lockkeeper.toml", "[realm]\nname = \"app\"\n[keys]\nprefixes = [\"team\"]\n");
+  for (int i = 0; i < 2; ++i) {
+    const Answer refused = here_.json("x", {"acquire", "a"});
+    EXPECT_EQ(refused.json()["error"]["code"], "invalid_input");
+    EXPECT_THAT(refused.all(), HasSubstr("key rules"));
+  }
+  EXPECT_EQ(held(), 0U);
+}
+
 TEST_F(RemoteVerbs, ARealmWithoutANameIsRefusedWithWhatToDo) {
   log_in();
   here_.file("lockkeeper.toml", "");
