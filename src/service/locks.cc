@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "base/text.h"
 #include "core/condition.h"
@@ -18,6 +20,15 @@ namespace lockkeeper::service {
 namespace {
 
 constexpr std::int64_t kAwaitMs = 1'000;  // so often a command's on_wait is called
+
+// A hub that is restarted, or a network that is away for a moment: the place in the queue is kept
+// for longer than this.
+constexpr auto kComeBackTime = std::chrono::milliseconds(200);
+bool may_come_back(const Site& site, const Error& error, std::int64_t heard_ms) {
+  const bool away = error.code == Code::kStoreUnavailable || error.code == Code::kUnknown;
+  const bool soon = site.now().mono_ms - heard_ms < realm::kOutOfContactMs;
+  return site.server() != nullptr && away && soon;
+}
 
 Result<core::Attachment> attachment_of(int pid) {
   auto process = host::identify(pid);
@@ -241,6 +252,7 @@ void Locks::note_grant(const AcquireCommand& command, const AcquireResult& resul
 Result<AcquireResult> Locks::wait(Service& service, const AcquireCommand& command,
                                   std::int64_t began_ms, Reply<AcquireResult> reply) {
   std::int64_t waited_ms = 0;
+  std::int64_t heard_ms = began_ms;
   for (;;) {
     notices_.add(std::move(reply.notices));
     AcquireResult& result = reply.value;
@@ -250,15 +262,21 @@ Result<AcquireResult> Locks::wait(Service& service, const AcquireCommand& comman
     const std::int64_t left_ms = endless ? kAwaitMs : *command.wait_ms - waited_ms;
     const bool interrupted =
         command.on_wait && !command.on_wait({result.conflicts, result.position, waited_ms});
+    const bool goes_on = !interrupted && left_ms > 0;
     auto next =
-        !interrupted && left_ms > 0
+        goes_on
             ? service.await({caller(), result.lease.id, std::min(kAwaitMs, left_ms)})
             : service.leave({caller(), result.lease.id,
                              interrupted ? core::Outcome::kInterrupted : core::Outcome::kTimeout});
     untold_ = !next;
+    if (!next && goes_on && may_come_back(*site_, next.error(), heard_ms)) {
+      std::this_thread::sleep_for(kComeBackTime);
+      continue;
+    }
     if (!next) return fail(std::move(next.error()));
     reply = std::move(*next);
-    waited_ms = site_->now().mono_ms - began_ms;
+    heard_ms = site_->now().mono_ms;
+    waited_ms = heard_ms - began_ms;
   }
   reply.value.waited_ms = waited_ms;
   reply.value.lost = std::exchange(notices_.lost, {});

@@ -115,7 +115,18 @@ TEST_F(RemoteLife, ADeathWithoutARelayIsToldByTheNext) {
   EXPECT_EQ(waiter.wait(), 0) << waiter.err();
 }
 
-TEST_F(RemoteLife, AWaitOutlivesItsRelayAndTheHub) {
+TEST_F(RemoteLife, AWaitOutlivesTheHub) {
+  here_.expect(0, "x", {"acquire", "a"});
+  Process waiter = waits(there_, "y", "a");
+  kill_hub();
+  restart_hub();
+  EXPECT_TRUE(waiter.running());
+  EXPECT_EQ(waiting(), 1U);
+  here_.expect(0, "x", {"release", "a"});
+  EXPECT_EQ(waiter.wait(), 0) << waiter.err();
+}
+
+TEST_F(RemoteLife, AWaitOutlivesItsRelay) {
   here_.expect(0, "x", {"acquire", "a"});
   Process waiter = waits(there_, "y", "a");
   kill_relay(there_);
