@@ -34,6 +34,7 @@ Result<void> note_lease(const Folder& attempt, const core::Lease& lease) {
 }
 
 Result<void> forget_lost(service::Site& site, const Folder& attempt) {
+  if (site.server() != nullptr) return {};  // nothing of it is shown here
   LK_ASSIGN(const std::optional<core::Lease> lease, noted_lease(attempt));
   if (!lease) return {};
   return layout::forget_lost(site.table(), *lease);
@@ -41,7 +42,8 @@ Result<void> forget_lost(service::Site& site, const Folder& attempt) {
 
 Result<void> LockFiles::show(service::Site& site, const Folder& output,
                              const std::string& session) {
-  if (!site.runtime().layout_kinds.contains(kKind)) return {};
+  // Lock files are for other tools that share a table on this machine.
+  if (!site.runtime().layout_kinds.contains(kKind) || site.server() != nullptr) return {};
   LK_ASSIGN(const auto layouts, layout::load_layouts(site.realm(), site.settings()));
   layout::UseLayout use;
   use.entry.kind = kKind;

@@ -1,7 +1,9 @@
 #include "relay/hub_link.h"
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/text.h"
 
@@ -9,6 +11,7 @@ namespace lockkeeper::relay {
 namespace {
 
 constexpr std::size_t kIdleMax = 8;
+constexpr auto kAgainTime = std::chrono::milliseconds(50);
 
 }  // namespace
 
@@ -78,6 +81,7 @@ Result<std::string> HubLink::post(const std::string& target, const std::string& 
     }
     Error& error = answered.error();
     const bool again = (error.code == Code::kUnknown || used) && Clock::now() < until;
+    if (again && !used) std::this_thread::sleep_for(kAgainTime);  // whoever closes is not pressed
     if (again) continue;
     if (error.code == Code::kStoreUnavailable || error.code == Code::kUnknown) {
       error.hint = "nothing is decided without the hub ([server] offline = \"refuse\"); is " +

@@ -82,6 +82,24 @@ TEST_F(RemoteDoors, TheMcpServerLocksOnTheHub) {
   EXPECT_FALSE(here_.has_table());
 }
 
+TEST_F(RemoteDoors, AWorkflowRunsUnderLocksOfTheHub) {
+  log_in();
+  there_.expect(0, "y", {"acquire", "src/user.ts"});
+  here_.file("plan.yaml",
+             "agents:\n"
+             "  - {agent: one, task_description: first, directories: [src/api/],"
+             " files: [src/user.ts], command: \"true\"}\n"
+             "  - {agent: two, task_description: second, directories: [src/ui/],"
+             " files: [src/user.ts], command: \"true\"}\n");
+  stage::Process run = here_.start("x", {"workflow", "run", "plan.yaml"});
+  ASSERT_TRUE(stage::eventually([&] { return waiting() >= 1 || !run.running(); }));
+  EXPECT_TRUE(run.running()) << run.out() << run.err();
+  there_.expect(0, "y", {"release", "--all"});
+  EXPECT_EQ(run.wait(), 0) << run.out() << run.err();
+  EXPECT_EQ(held(), 0U);
+  EXPECT_FALSE(here_.has_table());
+}
+
 TEST_F(RemoteDoors, TlsIsCheckedByAuthorityOrFingerprint) {
   const auto run = [&](const stage::Words& words) { return home_.finish(home_.command(words)); };
   const auto made =
