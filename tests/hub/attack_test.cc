@@ -246,6 +246,53 @@ TEST(HubStart, ATableHasOneHub) {
   EXPECT_EQ(stage.as("", {"doctor"}).status, 0);
 }
 
+// Nobody's relay keeps, frees or takes over what another person's processes hold.
+TEST(HubRelays, NobodySpeaksForAnothersProcesses) {
+  stage::Stage stage;
+  const std::string alice = add_token(stage, "alice");
+  const std::string bob = add_token(stage, "bob");
+  HubServer hub(stage);
+  HubPeer a(hub.port(), alice, "x");
+  HubPeer b(hub.port(), bob, "x");
+  const std::string session(32, 'a');
+  const auto beat = [&](HubPeer& peer, const Json& living, const Json& gone) {
+    return peer.post("/v1/beat",
+                     {{"protocol", 1}, {"session", session}, {"living", living}, {"gone", gone}});
+  };
+  const std::uint64_t mark = beat(a, Json::array(), Json::array()).json["mark"];
+  const std::uint64_t number = mark << 48U | 7U;
+  const std::string text = std::to_string(number);
+  const auto acquire = [&](HubPeer& peer, const char* file) {
+    return peer.post("/v1/call",
+                     {{"call", "acquire"},
+                      {"with",
+                       {{"caller", {{"agent", "x"}}},
+                        {"resources", {{{"key", file}, {"kind", "file"}, {"mode", "exclusive"}}}},
+                        {"attachment",
+                         {{"slot", 0},
+                          {"pid_namespace", 0x4c4b687562},
+                          {"pid", 1},
+                          {"start_ticks", number}}}}}});
+  };
+  a.headers["Lockkeeper-Relay"] = b.headers["Lockkeeper-Relay"] = session;
+  ASSERT_TRUE(acquire(a, "src/a.py").json.contains("reply")) << acquire(a, "src/a.py").body;
+  EXPECT_EQ(a.get("/v1/list").json["leases"][0]["attached"], true);
+  EXPECT_EQ(acquire(b, "src/b.py").json["error"]["code"], "invalid_input");
+  EXPECT_EQ(beat(b, {text}, Json::array()).json["lost"], Json({text}));
+  EXPECT_EQ(beat(b, Json::array(), {text}).status, 200);
+  EXPECT_EQ(b.get("/v1/list").json["leases"].size(), 1U);
+  EXPECT_EQ(beat(a, Json::array(), {text}).status, 200);
+  EXPECT_EQ(b.get("/v1/list").json["leases"].size(), 0U);
+  for (const Json& bad : {Json("x"), Json(7), Json::array({1}), Json({"-1"}), Json({"x"})}) {
+    EXPECT_EQ(beat(a, bad, Json::array()).status, 400) << bad;
+  }
+  // Another protocol is refused with both versions.
+  const HubAnswer other =
+      a.post("/v1/beat", {{"protocol", 2}, {"version", "9.9"}, {"session", session}});
+  EXPECT_EQ(other.status, 400);
+  EXPECT_THAT(other.body, testing::AllOf(HasSubstr("9.9"), HasSubstr("protocol 1")));
+}
+
 TEST(HubStart, WhatMakesNoSenseIsRefused) {
   stage::Stage stage;
   EXPECT_NE(stage.json("", {"serve"}).status, 0);  // no token yet
