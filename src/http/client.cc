@@ -2,6 +2,7 @@
 
 #include <openssl/evp.h>
 #include <openssl/x509.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <boost/asio/generic/stream_protocol.hpp>
@@ -76,6 +77,7 @@ class Client::Impl {
     return false;
   }
 
+  bool is_closed_there();
   Result<void> connect();
   Result<void> connect_to(const std::vector<asio::generic::stream_protocol::endpoint>& all);
   Result<std::vector<asio::generic::stream_protocol::endpoint>> addresses();
@@ -122,6 +124,12 @@ Result<std::vector<asio::generic::stream_protocol::endpoint>> Client::Impl::addr
   if (error) return unreachable(error.message());
   for (const auto& each : found) all.emplace_back(each.endpoint());
   return all;
+}
+
+// Then nothing is sent that could be taken or not.
+bool Client::Impl::is_closed_there() {
+  pollfd wanted{socket_->native_handle(), POLLRDHUP, 0};
+  return ::poll(&wanted, 1, 0) > 0;
 }
 
 Result<void> Client::Impl::connect() {
@@ -253,6 +261,7 @@ Result<Answered> Client::Impl::exchange(Stream& stream, Request& request) {
 Result<Answered> Client::Impl::ask(const std::string& method, const std::string& target,
                                    const Headers& headers, const std::string& body, int ms) {
   until_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);
+  if (socket_ && is_closed_there()) close();
   if (!socket_) LK_CHECK(connect());
   Request request;
   request.version(11);

@@ -67,6 +67,7 @@ Result<std::string> HubLink::post(const std::string& target, const std::string& 
   http::Headers headers = {{"Content-Type", "application/json"}};
   if (!token_.empty()) headers.emplace_back("Authorization", "Bearer " + token_);
   if (!session.empty()) headers.emplace_back("Lockkeeper-Relay", session);
+  bool perhaps_done = false;
   for (;;) {
     std::unique_ptr<http::Client> client = take();
     const bool used = client->is_used();
@@ -82,7 +83,9 @@ Result<std::string> HubLink::post(const std::string& target, const std::string& 
     Error& error = answered.error();
     const bool again = (error.code == Code::kUnknown || used) && Clock::now() < until;
     if (again && !used) std::this_thread::sleep_for(kAgainTime);  // whoever closes is not pressed
+    perhaps_done = perhaps_done || error.code == Code::kUnknown;
     if (again) continue;
+    if (perhaps_done && error.code == Code::kStoreUnavailable) error.code = Code::kUnknown;
     if (error.code == Code::kStoreUnavailable || error.code == Code::kUnknown) {
       error.hint = "nothing is decided without the hub ([server] offline = \"refuse\"); is " +
                    name_ + " running and reachable?";

@@ -54,17 +54,28 @@ void Proxy::cut() {
 
 // False: the pair is to be closed.
 bool Proxy::pass(const Fd& from, const Fd& to, bool answer) {
-  char piece[65536];
-  const ssize_t n = ::recv(from.get(), piece, sizeof piece, 0);
+  std::string piece(65536, '\0');
+  const ssize_t n = ::recv(from.get(), piece.data(), piece.size(), 0);
   if (n <= 0) return false;
+  piece.resize(static_cast<std::size_t>(n));
+  for (const auto& [old, other] : rewritten_) {
+    EXPECT_EQ(old.size(), other.size());
+    for (auto at = piece.find(old); at != std::string::npos; at = piece.find(old, at + 1)) {
+      piece.replace(at, old.size(), other);
+    }
+  }
   if (swallowing_) return true;
+  if (answer && vanishing_) {
+    listening_.reset();
+    return false;
+  }
   if (answer && losing_ > 0) {
     --losing_;
     ++lost_;
     return false;
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms_.load()));
-  return ::send(to.get(), piece, static_cast<std::size_t>(n), MSG_NOSIGNAL) == n;
+  return ::send(to.get(), piece.data(), piece.size(), MSG_NOSIGNAL) == n;
 }
 
 void Proxy::loop() {

@@ -4,8 +4,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"
@@ -25,6 +26,13 @@ class Proxy {
   void cut();
   // The next so many answers are lost: the connection is cut when one comes.
   void lose_answers(int count) { losing_ = count; }
+  // The next answer is lost, and from then on nobody is there.
+  void vanish_with_answer() { vanishing_ = true; }
+  // What passes is changed, as if one of the two sides had another version. The texts are equally
+  // long. Call before anybody connects.
+  void rewrite(std::string from, std::string to) {
+    rewritten_.emplace_back(std::move(from), std::move(to));
+  }
   // Each piece that passes waits that long.
   void delay(int ms) { delay_ms_ = ms; }
   // Half open: what comes is swallowed, new connections are accepted and lead nowhere.
@@ -40,11 +48,13 @@ class Proxy {
   bool pass(const Fd& from, const Fd& to, bool answer);
 
   const std::uint16_t to_;
+  std::vector<std::pair<std::string, std::string>> rewritten_;
   Fd listening_;
   std::uint16_t port_ = 0;
   std::atomic<bool> ending_ = false;
   std::atomic<bool> cutting_ = false;
   std::atomic<bool> swallowing_ = false;
+  std::atomic<bool> vanishing_ = false;
   std::atomic<int> delay_ms_ = 0;
   std::atomic<int> losing_ = 0;
   std::atomic<int> lost_ = 0;

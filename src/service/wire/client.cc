@@ -91,12 +91,15 @@ class Client final : public Service {
     const std::string request = line_of({{"call", name}, {"with", to_json(call, clock_)}});
     const std::int64_t began_ms = clock_.now().mono_ms;
     for (int tries = 1;; ++tries) {
-      auto line = exchange_(request);
-      if (line) return answer_in<Answer>(*line);
+      const auto line = exchange_(request);
+      Result<Answer> answer = line ? answer_in<Answer>(*line) : fail(Error(line.error()));
       const bool late = clock_.now().mono_ms - began_ms > kRetryWithinMs;
-      if (line.error().code != Code::kUnknown || tries == kTriesMax || late) {
-        return fail(std::move(line.error()));
-      }
+      const bool lost = !line && line.error().code == Code::kUnknown;
+      if (lost && tries < kTriesMax && !late) continue;
+      // An earlier try may have been carried out.
+      const bool unsure = tries > 1 && !answer && answer.error().code == Code::kStoreUnavailable;
+      if (unsure) answer.error().code = Code::kUnknown;
+      return answer;
     }
   }
 
