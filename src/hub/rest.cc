@@ -301,10 +301,10 @@ Result<Answer> Rest::beat(const Visit& visit) {
   LK_ASSIGN(Body body, Body::parse(visit.request.body));
   const auto protocol = body.number("protocol");
   const std::string version = body.text("version").value_or("unknown");
-  Sessions::Beat beat{visit.person.name, body.text("session").value_or(""), {}, {}};
+  Sessions::Beat beat{visit.person.name, body.text("session").value_or(""), {}, {}, 0};
+  beat.at_ms = static_cast<std::int64_t>(body.number("at").value_or(0));
   const std::vector<std::string> living = body.texts("living");
   const std::vector<std::string> gone = body.texts("gone");
-  LK_CHECK(body.done());
   if (protocol != static_cast<std::uint64_t>(realm::kHubProtocol)) {
     return fail(Code::kUsage,
                 "this hub has version " LOCKKEEPER_VERSION " and protocol " +
@@ -312,6 +312,7 @@ Result<Answer> Rest::beat(const Visit& visit) {
                     " and protocol " + std::to_string(protocol.value_or(0)),
                 "use the same version of lockkeeper on both sides");
   }
+  LK_CHECK(body.done_with_known());
   LK_ASSIGN(beat.living, numbers_in(living));
   LK_ASSIGN(beat.gone, numbers_in(gone));
   LK_ASSIGN(const std::vector<std::uint64_t> lost, desk_.sessions.beat(beat));

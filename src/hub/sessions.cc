@@ -1,8 +1,10 @@
 #include "hub/sessions.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "realm/server.h"
 
@@ -11,6 +13,7 @@ namespace {
 
 constexpr std::size_t kSessionsMax = 10'000;
 constexpr std::size_t kNumbersMax = 10'000;  // of one session
+constexpr std::size_t kGoneMax = 100'000;
 constexpr std::size_t kSessionDigits = 32;
 constexpr int kMissedMax = 2;
 
@@ -22,6 +25,17 @@ std::unexpected<Error> too_many() {
 
 bool is_over(std::int64_t beat_ms, std::int64_t now) {
   return now - beat_ms >= realm::kSessionMs;
+}
+
+struct RelayMark {
+  std::string session;
+  std::int64_t at_ms = 0;
+};
+
+RelayMark mark_in(const std::string& relay) {
+  const std::size_t at = relay.find('@');
+  if (at == std::string::npos) return {relay, 0};
+  return {relay.substr(0, at), number_in<std::int64_t>(relay.substr(at + 1)).value_or(0)};
 }
 
 }  // namespace
@@ -59,7 +73,7 @@ void Sessions::drop(All::iterator session) {
 }
 
 void Sessions::forget_over(std::int64_t now) {
-  if (!is_first_minute(now)) gone_.clear();
+  std::erase_if(gone_, [&](const auto& each) { return now >= each.second; });
   for (auto each = all_.begin(); each != all_.end();) {
     if (!is_over(each->second.beat_ms, now)) {
       ++each;
@@ -93,15 +107,17 @@ Result<std::vector<std::uint64_t>> Sessions::beat(const Beat& beat) {
   const std::int64_t now = now_ms();
   LK_ASSIGN(const auto session, open(beat.person, beat.session, now));
   auto& numbers = session->second.numbers;
-  if (beat.living.size() > kNumbersMax) return too_many();
-  for (auto& [number, known] : numbers) ++known.missed;
+  if (std::max(beat.living.size(), beat.gone.size()) > kNumbersMax) return too_many();
+  for (auto& [number, known] : numbers) {
+    if (beat.at_ms > known.since_ms || known.since_ms == 0) ++known.missed;
+  }
   std::vector<std::uint64_t> lost;
   for (const std::uint64_t number : beat.living) {
     const auto known = numbers.find(number);
     if (known != numbers.end()) {
       known->second.missed = 0;
     } else if (is_first_minute(now) && may_take(beat.person, number)) {
-      numbers[number] = {};
+      numbers[number] = {0, beat.at_ms, {}};
       owners_[number] = session->first;
     } else {
       lost.push_back(number);
@@ -117,20 +133,21 @@ Result<std::vector<std::uint64_t>> Sessions::beat(const Beat& beat) {
       note_death(known->second);
       owners_.erase(number);
       numbers.erase(known);
-    } else if (!is_first_minute(now) || !may_take(beat.person, number)) {
+    } else if (!may_take(beat.person, number)) {
       continue;
-    } else {
+    } else if (is_first_minute(now)) {
       deaths_.anywhere = true;
     }
-    if (is_first_minute(now)) gone_.insert(number);
+    if (gone_.size() < kGoneMax) gone_[number] = now + realm::kSessionMs;
   }
   return lost;
 }
 
-Result<void> Sessions::attach(const std::string& person, const std::string& session,
+Result<void> Sessions::attach(const std::string& person, const std::string& relay,
                               const std::string& realm, std::uint64_t number) {
   const std::lock_guard hold(mutex_);
-  LK_ASSIGN(const auto mine, open(person, session, now_ms()));
+  const RelayMark mark = mark_in(relay);
+  LK_ASSIGN(const auto mine, open(person, mark.session, now_ms()));
   auto& numbers = mine->second.numbers;
   if (const auto known = numbers.find(number); known != numbers.end()) {
     known->second.realms.insert(realm);
@@ -144,7 +161,7 @@ Result<void> Sessions::attach(const std::string& person, const std::string& sess
                 "stop the relay on this machine and ask again");
   }
   if (numbers.size() >= kNumbersMax) return too_many();
-  numbers[number].realms.insert(realm);
+  numbers[number] = {0, mark.at_ms, {realm}};
   owners_[number] = mine->first;
   return {};
 }

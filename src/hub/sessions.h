@@ -38,16 +38,18 @@ class Sessions {
     std::string session;  // 32 hexadecimal digits, of the relay's choice
     std::vector<std::uint64_t> living;
     std::vector<std::uint64_t> gone;
+    std::int64_t at_ms = 0;  // by the clock of the relay's machine, when it was written
   };
-  // Returns those of `living` that are dead here. Who is missing there twice in a row is gone: once
-  // it may have been sent before the call that brought the number. invalid_input: not a session.
-  // limit_exceeded: too many.
+  // Returns those of `living` that are dead here. Who is missing there twice in a row is gone,
+  // unless the beat is older than the call that brought the number: it may come late.
+  // invalid_input: not a session. limit_exceeded: too many.
   Result<std::vector<std::uint64_t>> beat(const Beat& beat);
 
-  // From now on the number is one of that session. invalid_input: it is not one of this person's,
+  // From now on the number is one of that session. `relay`: the session, '@' and the time by the
+  // relay's clock. invalid_input: it is not one of this person's,
   // or of another session. lost: it is dead.
-  Result<void> attach(const std::string& person, const std::string& session,
-                      const std::string& realm, std::uint64_t number);
+  Result<void> attach(const std::string& person, const std::string& relay, const std::string& realm,
+                      std::uint64_t number);
 
   // Where somebody has died since the last call: what it kept is over, and nobody may be looking.
   struct Deaths {
@@ -66,7 +68,8 @@ class Sessions {
   struct Session {
     std::int64_t beat_ms = 0;
     struct Number {
-      int missed = 0;  // so many beats in a row have left it out
+      int missed = 0;             // so many beats in a row have left it out
+      std::int64_t since_ms = 0;  // by the relay's clock
       std::set<std::string> realms;
     };
     std::map<std::uint64_t, Number> numbers;
@@ -88,7 +91,8 @@ class Sessions {
   mutable std::mutex mutex_;                     // protects all below
   All all_;                                      // by person and session
   std::map<std::uint64_t, std::string> owners_;  // the session of each number
-  std::set<std::uint64_t> gone_;                 // of the first minute alone
+  // The dead, and until when they are remembered: what they asked for may come after the news.
+  std::map<std::uint64_t, std::int64_t> gone_;
   Deaths deaths_;
 };
 

@@ -138,14 +138,20 @@ std::optional<std::uint64_t> Body::number(const char* name) {
   return std::nullopt;
 }
 
+Result<void> Body::done_with_known() const {
+  if (fault_.empty()) return {};
+  const std::vector<std::string> known(asked_.begin(), asked_.end());
+  return fail(Code::kInvalidInput, fault_, "the fields are " + join(known, ", "));
+}
+
 Result<void> Body::done() const {
-  std::string fault = fault_;
-  std::vector<std::string> known(asked_.begin(), asked_.end());
+  Body strict = *this;
   for (const auto& [name, value] : json_->items()) {
-    if (fault.empty() && !asked_.contains(name)) fault = "there is no field " + quote(name);
+    if (strict.fault_.empty() && !asked_.contains(name)) {
+      strict.fault_ = "there is no field " + quote(name);
+    }
   }
-  if (fault.empty()) return {};
-  return fail(Code::kInvalidInput, fault, "the fields are " + join(known, ", "));
+  return strict.done_with_known();
 }
 
 // --- seat ----------------------------------------------------------------------------------------

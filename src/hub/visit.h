@@ -52,6 +52,8 @@ class Body {
   bool flag(const char* name);
   std::optional<std::uint64_t> number(const char* name);
   Result<void> done() const;
+  // As done(), for a client that may be newer: fields that nobody asked for are ignored.
+  Result<void> done_with_known() const;
 
  private:
   const Json* find(const char* name);

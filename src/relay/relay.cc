@@ -40,6 +40,7 @@ constexpr std::int64_t kIdleMs = 30'000;
 constexpr int kBeatMs = 8'000;  // for one answer
 constexpr std::int64_t kBeatAgainMs = 1'000;
 constexpr int kAwaitMostMs = 1'000;
+constexpr std::chrono::milliseconds kLeaveAgain(100);
 constexpr std::size_t kLineBytesMax = 4U << 20;
 constexpr std::size_t kConnectionsMax = 1'000;
 constexpr const char* kBeatFile = "beat";
@@ -50,6 +51,10 @@ std::string error_line(const Error& error) {
       {"error",
        {{"code", code_name(error.code)}, {"message", error.message}, {"hint", error.hint}}}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+bool is_silence(const Error& error) {
+  return error.code == Code::kStoreUnavailable || error.code == Code::kUnknown;
 }
 
 Json texts_of(const std::vector<std::uint64_t>& numbers) {
@@ -65,10 +70,11 @@ struct Beaten {
 };
 
 Result<Beaten> send_beat(HubLink& link, const std::string& version, const std::string& session,
-                         const Tenants::Report& report) {
+                         std::int64_t at_ms, const Tenants::Report& report) {
   const Json sent{{"protocol", realm::kHubProtocol},
                   {"version", version},
                   {"session", session},
+                  {"at", at_ms},
                   {"living", texts_of(report.living)},
                   {"gone", texts_of(report.gone)}};
   auto text = link.post("/v1/beat", sent.dump(), "", kBeatMs);
@@ -142,8 +148,9 @@ class Relay {
                      const std::string& line);
   std::string note_rules(const std::string& process, const std::string& realm, const Json& call);
   std::string with_rules(const std::string& process, const std::string& realm, std::string body);
-  Result<bool> translate(Json& call);
-  Result<bool> translate_one(Json& with, const char* name);
+  using Numbers = std::vector<std::uint64_t>;
+  Result<Numbers> translate(Json& call);
+  Result<void> translate_one(Json& with, const char* name, Numbers& numbers);
   Result<std::string> forward(const std::string& realm, const std::string& body, int ms);
   void note_wait(const std::string& process, const std::string& realm, const Json& call,
                  const std::string& reply);
@@ -199,9 +206,9 @@ Result<void> Relay::beat() {
   const std::int64_t sent = host::since_boot_ms();
   const Tenants::Report report = tenants_->report();
   LK_ASSIGN(const std::shared_ptr<HubLink> link, this->link());
-  LK_ASSIGN(const Beaten beaten, send_beat(*link, version_, tenants_->session(), report));
+  LK_ASSIGN(const Beaten beaten, send_beat(*link, version_, tenants_->session(), sent, report));
   tenants_->acknowledge(report.gone);
-  tenants_->drop(beaten.lost);
+  tenants_->drop(beaten.lost, sent);
   mark_ = beaten.mark;
   contact_ms_ = sent;
   std::string bytes;
@@ -237,9 +244,9 @@ void Relay::beat_on() {
 // --- calls ---------------------------------------------------------------------------------------
 
 // A slot or a pid means nothing elsewhere: the hub gets a number.
-Result<bool> Relay::translate_one(Json& with, const char* name) {
+Result<void> Relay::translate_one(Json& with, const char* name, Numbers& numbers) {
   const auto found = with.find(name);
-  if (found == with.end() || !found->is_object()) return false;
+  if (found == with.end() || !found->is_object()) return {};
   const auto number = [&](const char* field) -> std::uint64_t {
     const auto value = found->find(field);
     return value != found->end() && value->is_number_integer() ? value->get<std::uint64_t>() : 0;
@@ -247,27 +254,24 @@ Result<bool> Relay::translate_one(Json& with, const char* name) {
   const core::Attachment attachment{number("slot"), number("pid_namespace"),
                                     static_cast<std::int64_t>(number("pid")),
                                     number("start_ticks")};
-  if (!attachment.attached() || attachment.is_remote()) return false;
+  if (!attachment.attached() || attachment.is_remote()) return {};
   LK_CHECK(keep_contact());
   LK_ASSIGN(const std::uint64_t own, tenants_->number_of(attachment, mark_));
   static_cast<void>(!::write(wake_.writer.get(), "", 1));
-  const core::Attachment there = core::Attachment::remote(own);
-  *found = {{"slot", there.slot},
-            {"pid_namespace", there.pid_namespace},
-            {"pid", there.pid},
-            {"start_ticks", there.start_ticks}};
-  return true;
+  *found = json_of(core::Attachment::remote(own));
+  numbers.push_back(own);
+  return {};
 }
 
-Result<bool> Relay::translate(Json& call) {
+// The numbers that it brings.
+Result<Relay::Numbers> Relay::translate(Json& call) {
+  Numbers numbers;
   const auto with = call.find("with");
-  if (with == call.end()) return false;
-  bool changed = false;
+  if (with == call.end()) return numbers;
   const auto one = [&](Json& each) -> Result<void> {
     if (!each.is_object()) return {};
     for (const char* const name : {"attachment", "by"}) {
-      LK_ASSIGN(const bool did, translate_one(each, name));
-      changed = changed || did;
+      LK_CHECK(translate_one(each, name, numbers));
     }
     return {};
   };
@@ -276,12 +280,14 @@ Result<bool> Relay::translate(Json& call) {
   } else {
     LK_CHECK(one(*with));
   }
-  return changed;
+  return numbers;
 }
 
 Result<std::string> Relay::forward(const std::string& realm, const std::string& body, int ms) {
   LK_ASSIGN(const std::shared_ptr<HubLink> link, this->link());
-  LK_ASSIGN(std::string text, link->post("/v1/call?realm=" + realm, body, tenants_->session(), ms));
+  // A beat that was written before this knows nothing of whom it is about.
+  const std::string mark = tenants_->session() + "@" + std::to_string(host::since_boot_ms());
+  LK_ASSIGN(std::string text, link->post("/v1/call?realm=" + realm, body, mark, ms));
   std::erase(text, '\n');
   return text;
 }
@@ -327,17 +333,18 @@ std::string Relay::answer(std::uint64_t talker, const std::string& process,
   if (shortened) call["with"]["at_most_ms"] = kAwaitMostMs;
   if (awaits) set_awaiting(talker, true);
   const int ms = awaits ? kCallMs + kAwaitMostMs : kCallMs;
-  const std::string body = *translated || shortened ? call.dump() : line;
+  const std::string body = !translated->empty() || shortened ? call.dump() : line;
   const auto text = forward(realm, with_rules(process, realm, body), ms);
   if (awaits) set_awaiting(talker, false);
   if (!text) return error_line(text.error());
+  tenants_->confirm(*translated, host::since_boot_ms());
   {
     const std::lock_guard hold(mutex_);
     const auto known = processes_.find(process);
     if (known != processes_.end()) known->second.rules.erase(realm);
   }
   note_wait(process, realm, call, *text);
-  return *text;
+  return text_at(call, "call") == "list" ? tenants_->with_processes(*text) : *text;
 }
 
 // --- waits ---------------------------------------------------------------------------------------
@@ -417,8 +424,14 @@ void Relay::left(const std::string& process) {
 void Relay::leave_queue(const std::string& id, const Waiting& waiting) {
   const Json leave{{"call", "leave"},
                    {"with", {{"caller", waiting.caller}, {"id", id}, {"why", "interrupted"}}}};
-  const auto text = forward(waiting.realm, leave.dump(), kCallMs);
-  if (!text) return;  // the hub gives its place away after a minute
+  Result<std::string> text = forward(waiting.realm, leave.dump(), kCallMs);
+  // After a minute the hub gives its place away by itself.
+  const std::int64_t until = host::since_boot_ms() + realm::kSessionMs;
+  while (!text && is_silence(text.error()) && host::since_boot_ms() < until) {
+    std::this_thread::sleep_for(kLeaveAgain);
+    text = forward(waiting.realm, leave.dump(), kCallMs);
+  }
+  if (!text) return;
   const Json json = Json::parse(*text, nullptr, false);
   if (text_at(object_at(object_at(json, "reply"), "value"), "outcome") != "granted") return;
   const Json release{{"call", "release"},
@@ -551,7 +564,7 @@ Result<std::string> try_login(const realm::Login& login, const std::string& vers
   std::string bytes;
   append_be64(bytes, random.next());
   append_be64(bytes, random.next());
-  LK_ASSIGN(const Beaten beaten, send_beat(link, version, to_hex(bytes), {}));
+  LK_ASSIGN(const Beaten beaten, send_beat(link, version, to_hex(bytes), 0, {}));
   return beaten.person;
 }
 

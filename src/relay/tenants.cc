@@ -1,6 +1,7 @@
 #include "relay/tenants.h"
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
@@ -22,6 +23,13 @@ std::string new_session(Random& random) {
 }
 
 }  // namespace
+
+Json json_of(const core::Attachment& attachment) {
+  return {{"slot", attachment.slot},
+          {"pid_namespace", attachment.pid_namespace},
+          {"pid", attachment.pid},
+          {"start_ticks", attachment.start_ticks}};
+}
 
 Result<std::unique_ptr<Tenants>> Tenants::open(const std::string& folder, Random& random) {
   LK_ASSIGN(Folder opened, Folder::open(folder, "", Folder::Kind::kPrivate));
@@ -81,6 +89,27 @@ Result<std::uint64_t> Tenants::number_of(const core::Attachment& attachment, std
   return number;
 }
 
+std::string Tenants::with_processes(std::string answer) const {
+  static const std::string kMark = "\"pid_namespace\":" + std::to_string(core::Attachment::kRemote);
+  if (answer.find(kMark) == std::string::npos) return answer;
+  Json json = Json::parse(answer, nullptr, false);
+  if (json.is_discarded()) return answer;
+  const std::lock_guard hold(mutex_);
+  std::map<std::uint64_t, core::Attachment> known;
+  for (const auto& [attachment, number] : numbers_) known[number] = attachment;
+  const std::function<void(Json&)> visit = [&](Json& at) {
+    if (!at.is_structured()) return;
+    for (Json& each : at) visit(each);
+    if (!at.is_object() || !at.contains("start_ticks") || !at.contains("pid_namespace")) return;
+    const bool remote = at["pid_namespace"] == core::Attachment::kRemote;
+    if (!remote || !at["start_ticks"].is_number_unsigned()) return;
+    const auto found = known.find(at["start_ticks"].get<std::uint64_t>());
+    if (found != known.end()) at = json_of(found->second);
+  };
+  visit(json);
+  return json.dump();
+}
+
 // REQUIRES: mutex_
 bool Tenants::is_dead(const core::Attachment& attachment) {
   if (attachment.slot == 0) {
@@ -102,6 +131,7 @@ bool Tenants::look() {
   std::erase_if(numbers_, [&](const auto& each) {
     const bool dead = is_dead(each.first);
     if (dead) gone_.insert(each.second);
+    if (dead) confirmed_ms_.erase(each.second);
     return dead;
   });
   const bool died = numbers_.size() != before;
@@ -122,13 +152,23 @@ void Tenants::acknowledge(const std::vector<std::uint64_t>& gone) {
   for (const std::uint64_t number : gone) gone_.erase(number);
 }
 
-void Tenants::drop(const std::vector<std::uint64_t>& numbers) {
+void Tenants::confirm(const std::vector<std::uint64_t>& numbers, std::int64_t now_ms) {
+  const std::lock_guard hold(mutex_);
+  for (const std::uint64_t number : numbers) confirmed_ms_.try_emplace(number, now_ms);
+}
+
+void Tenants::drop(const std::vector<std::uint64_t>& numbers, std::int64_t written_ms) {
   if (numbers.empty()) return;
   const std::lock_guard hold(mutex_);
+  const std::size_t before = numbers_.size();
   std::erase_if(numbers_, [&](const auto& each) {
-    return std::ranges::find(numbers, each.second) != numbers.end();
+    if (std::ranges::find(numbers, each.second) == numbers.end()) return false;
+    const auto confirmed = confirmed_ms_.find(each.second);
+    const bool known = confirmed != confirmed_ms_.end() && confirmed->second < written_ms;
+    if (known) confirmed_ms_.erase(confirmed);
+    return known;
   });
-  static_cast<void>(save());
+  if (numbers_.size() != before) static_cast<void>(save());
 }
 
 bool Tenants::empty() const {

@@ -14,11 +14,15 @@
 #include <vector>
 
 #include "base/folder.h"
+#include "base/json.h"
 #include "base/random.h"
 #include "core/hold.h"
 #include "host/live_slots.h"
 
 namespace lockkeeper::relay {
+
+// As service/wire writes it.
+Json json_of(const core::Attachment& attachment);
 
 class Tenants {
  public:
@@ -32,6 +36,9 @@ class Tenants {
   // record before this returns.
   Result<std::uint64_t> number_of(const core::Attachment& attachment, std::uint64_t mark);
 
+  // In an answer of the hub: the processes of this machine as they are known here.
+  std::string with_processes(std::string answer) const;
+
   // Asks the kernel about each. True: somebody has died since.
   bool look();
   struct Report {
@@ -41,8 +48,11 @@ class Tenants {
   Report report() const;
   // The hub has heard of these.
   void acknowledge(const std::vector<std::uint64_t>& gone);
-  // The hub takes these for dead.
-  void drop(const std::vector<std::uint64_t>& numbers);
+  // The hub has answered a call that brought these.
+  void confirm(const std::vector<std::uint64_t>& numbers, std::int64_t now_ms);
+  // The hub takes these for dead, says the answer to a beat that was written then. Those that it
+  // had not confirmed by that time are kept: the beat may have been faster than the call.
+  void drop(const std::vector<std::uint64_t>& numbers, std::int64_t written_ms);
   bool empty() const;  // nobody lives, and nothing is left to tell
 
  private:
@@ -56,6 +66,7 @@ class Tenants {
   std::string session_;
   mutable std::mutex mutex_;  // protects what is below
   std::map<core::Attachment, std::uint64_t> numbers_;
+  std::map<std::uint64_t, std::int64_t> confirmed_ms_;  // when, by number
   std::set<std::uint64_t> gone_;
   std::optional<host::LiveSlots> slots_;
 };

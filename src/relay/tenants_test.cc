@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "base/test_folder.h"
 #include "host/process.h"
@@ -43,6 +44,38 @@ TEST_F(TenantsTest, AProcessHasOneNumberWithItsPersonsMark) {
   EXPECT_EQ(*tenants->number_of(attached(one), 0xabcd), *first);
   EXPECT_NE(*tenants->number_of(attached(two), 0xabcd), *first);
   EXPECT_FALSE(tenants->look());
+}
+
+TEST_F(TenantsTest, AnAnswerNamesTheProcessesOfThisMachineAsTheyAreKnownHere) {
+  const auto tenants = open();
+  const host::LiveSlot one = slot();
+  const std::uint64_t number = *tenants->number_of(attached(one), 1);
+  const Json hub{{"reply",
+                  {{"holds",
+                    {json_of(core::Attachment::remote(number)),
+                     json_of(core::Attachment::remote(number + 1)), json_of({7, 0, 0, 0})}}}}};
+  const Json here = Json::parse(tenants->with_processes(hub.dump()));
+  EXPECT_EQ(here["reply"]["holds"][0], json_of(attached(one)));
+  EXPECT_EQ(here["reply"]["holds"][1], hub["reply"]["holds"][1]) << "another machine's";
+  EXPECT_EQ(here["reply"]["holds"][2], hub["reply"]["holds"][2]);
+  for (const char* const odd : {"", "{", "\"pid_namespace\":", "[1,2]"}) {
+    EXPECT_EQ(tenants->with_processes(odd), odd);
+  }
+}
+
+// A beat may be faster than the call that brings the number.
+TEST_F(TenantsTest, OnlyWhatTheHubHasKnownCanBeDeadThere) {
+  const auto tenants = open();
+  const host::LiveSlot one = slot();
+  const std::uint64_t number = *tenants->number_of(attached(one), 1);
+  tenants->drop({number}, 1'000);
+  EXPECT_THAT(tenants->report().living, ElementsAre(number));
+  tenants->confirm({number}, 1'000);
+  tenants->drop({number}, 1'000);
+  EXPECT_THAT(tenants->report().living, ElementsAre(number));
+  tenants->drop({number}, 1'001);
+  EXPECT_THAT(tenants->report().living, IsEmpty());
+  EXPECT_NE(*tenants->number_of(attached(one), 1), number);
 }
 
 TEST_F(TenantsTest, ADeathIsReportedUntilTheHubHasHeardOfIt) {
