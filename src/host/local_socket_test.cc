@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "base/test_folder.h"
 
 namespace lockkeeper::host {
@@ -32,7 +34,20 @@ TEST(LocalSocket, IsForItsUserAlone) {
   EXPECT_TRUE(listen_local(path));
 }
 
-TEST(LocalSocket, ALongPathIsRefused) {
+TEST(LocalSocket, ADeepFolderIsNoObstacle) {
+  const TestFolder folder;
+  const std::string deep = folder.file(std::string(120, 'x'));
+  EXPECT_EQ(connect_local(deep + "/s").error().code, Code::kNotFound);
+  std::filesystem::create_directory(deep);
+  EXPECT_EQ(connect_local(deep + "/s").error().code, Code::kNotFound);
+  const auto listening = listen_local(deep + "/s");
+  ASSERT_TRUE(listening) << listening.error().message;
+  EXPECT_TRUE(std::filesystem::is_socket(deep + "/s"));
+  EXPECT_TRUE(connect_local(deep + "/s"));
+  EXPECT_TRUE(accept_local(listening->get()));
+}
+
+TEST(LocalSocket, ALongNameIsRefused) {
   const std::string path = "/tmp/" + std::string(200, 'x');
   EXPECT_EQ(listen_local(path).error().code, Code::kFailed);
   EXPECT_EQ(connect_local(path).error().code, Code::kFailed);
