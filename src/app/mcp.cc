@@ -61,10 +61,16 @@ Result<int> serve_mcp(cli::VerbContext& context, const cli::McpOptions& options)
   caller.who.agent = known.agent;
   caller.who.session = known.session;
   LK_ASSIGN(const service::Wanted here, context.wanted({}));
-  mcp::locks::LockServer server(
-      open->site, {std::move(caller), std::move(under), options.dialects, LOCKKEEPER_VERSION,
-                   options.http ? std::string() : here.base.folder});
   mcp::Audience audience;
+  // Whoever watches looks again, and is told.
+  const auto all_changed = [&] {
+    for (const std::string& uri : audience.watched()) audience.resource_changed(uri);
+  };
+  mcp::locks::LockServer server(
+      open->site,
+      {std::move(caller), std::move(under), options.dialects, LOCKKEEPER_VERSION,
+       options.http ? std::string() : here.base.folder},
+      all_changed);
   mcp::locks::LockWatch watch(
       server.reader(), [&] { return audience.watched(); },
       [&](const std::string& uri) { audience.resource_changed(uri); });

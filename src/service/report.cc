@@ -24,8 +24,7 @@ const char* mode_name(core::Mode mode) {
 }
 
 Json alive_json(core::Alive alive) {
-  if (alive == core::Alive::kUnknown) return {};
-  return alive == core::Alive::kAlive;
+  return alive == core::Alive::kUnknown ? Json() : Json(alive == core::Alive::kAlive);
 }
 
 // \u202e; beyond the first plane as two surrogates.
@@ -71,6 +70,7 @@ std::string cause_text(const std::string& cause) {
   if (cause == "unconfirmed") return "nobody took it over in time";
   if (cause == "reboot") return "the machine was restarted";
   if (cause == "yielded") return "taken over";
+  if (cause == "silent") return "the hub did not answer for half a minute";
   return shown(cause);
 }
 

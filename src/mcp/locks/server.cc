@@ -12,6 +12,7 @@
 #include "mcp/locks/prompts.h"
 #include "mcp/locks/resources.h"
 #include "mcp/locks/schemas.h"
+#include "realm/server.h"
 #include "service/report.h"
 
 namespace lockkeeper::mcp::locks {
@@ -33,14 +34,16 @@ bool is_there(const std::string& path) {
 
 }  // namespace
 
-LockServer::LockServer(service::Site& table, LockServerOptions options)
+LockServer::LockServer(service::Site& table, LockServerOptions options,
+                       std::function<void()> silent)
     : site_(table),
       options_(std::move(options)),
       ownership_(options_.caller),
       visitors_(table),
       waiting_(table),
       reclaim_(table),
-      dialects_(table, ownership_, options_.under) {}
+      dialects_(table, ownership_, options_.under),
+      silence_(table, visitors_, std::move(silent)) {}
 
 Tool LockServer::with(Tool tool, Tell tell) {
   tool.call = [this, tell](Call& call, const Json& arguments) {
@@ -95,14 +98,10 @@ void LockServer::arrived(const std::string& visitor) {
 }
 
 void LockServer::gone(const std::string& visitor, bool orderly) {
-  const auto held = orderly ? reader().list({}) : Result<service::ListReply>();
-  const core::Attachment slot = visitors_.leave(visitor);
-  if (!slot.attached() || !held) return;
-  for (const service::ListedLease& each : held->leases) {
-    if (std::ranges::find(each.lease.holds, slot) == each.lease.holds.end()) continue;
-    // If the store is unavailable, they end after their grace.
-    static_cast<void>(locks_of(each.lease.owner).give_back(each.lease.id, slot));
-  }
+  // If the store is unavailable, they end after their grace. Before its slot ends: whoever has none
+  // is dead.
+  if (orderly) static_cast<void>(visitors_.give_back(visitors_.slot_now(visitor)));
+  visitors_.leave(visitor);
 }
 
 service::Locks LockServer::locks_of(const core::Owner& owner) const {
@@ -166,6 +165,12 @@ void LockServer::add_notices(Asker& asker, bool waited, ToolText& out) {
   }
   auto notices = asker.locks.notices();
   if (notices) append_notices(out, std::move(*notices), now_wall_ms());
+  const auto silent = silence_.take_losses(asker.owner);
+  out.lost.insert(out.lost.begin(), silent.begin(), silent.end());
+  if (silence_.is_on()) {
+    out.message = "Stop: the hub has not answered for " + format_duration(realm::kOutOfContactMs) +
+                  ", so what you hold counts as lost. " + out.message;
+  }
 }
 
 // The canonical keys, sorted, each once.

@@ -8,6 +8,7 @@
 // Thread safety: all methods may be called from any thread.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "mcp/locks/dialects.h"
 #include "mcp/locks/ownership.h"
 #include "mcp/locks/reclaim.h"
+#include "mcp/locks/silence.h"
 #include "mcp/locks/tool_text.h"
 #include "mcp/locks/visitors.h"
 #include "mcp/locks/waiting_room.h"
@@ -32,8 +34,9 @@ struct LockServerOptions {
 
 class LockServer {
  public:
-  // `table` must outlive it.
-  LockServer(service::Site& table, LockServerOptions options);
+  // `silent` is called when a hub has become silent (Silence), from a thread of its own. All must
+  // outlive it.
+  LockServer(service::Site& table, LockServerOptions options, std::function<void()> silent = [] {});
 
   // What the server offers; its functions use this object. It has no `watch`: see LockWatch.
   Catalogue catalogue();
@@ -94,6 +97,7 @@ class LockServer {
   WaitingRoom waiting_;
   Reclaim reclaim_;
   Dialects dialects_;
+  Silence silence_;
 };
 
 }  // namespace lockkeeper::mcp::locks

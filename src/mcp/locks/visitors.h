@@ -8,9 +8,10 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "host/live_slots.h"
-#include "service/site.h"
+#include "service/locks.h"
 
 namespace lockkeeper::mcp::locks {
 
@@ -22,12 +23,19 @@ class Visitors {
   // Where the leases of this client are bound; "": the process. A client that was gone gets a new
   // slot.
   Result<core::Attachment> slot_of(const std::string& visitor);
-  // Its slot ends. Returns it, for what was bound to it; none if it had none.
-  core::Attachment leave(const std::string& visitor);
+  // What it has now: one, or none.
+  std::vector<core::Attachment> slot_now(const std::string& visitor) const;
+  // All that leases may be bound to.
+  std::vector<core::Attachment> slots() const;
+  // Gives back every lease that is bound to one of these, as far as it is. Returns them.
+  Result<std::vector<core::Lease>> give_back(const std::vector<core::Attachment>& slots);
+  // Its slot ends, if it has one.
+  void leave(const std::string& visitor);
 
  private:
   service::Site& site_;
-  std::mutex mutex_;  // protects what is below
+  mutable std::mutex mutex_;  // protects what is below
+  core::Attachment own_;      // the process's, once somebody has used it
   std::map<std::string, host::LiveSlot> slots_;
 };
 
