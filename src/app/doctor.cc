@@ -40,10 +40,11 @@ class Doctor {
     if (!realm) return finish();
     look_at_settings(*realm);
     look_at_identity();
-    if (how == Repair::kNo && asks_hub(*realm)) {
+    const bool remote = asks_hub(*realm);
+    if (!remote || how != Repair::kNo) check_store(*realm, how);
+    if (remote) {
       look_at_hub();
     } else {
-      check_store(*realm, how);
       if (!list_.first()) look_at_leases();
       if (!list_.first()) look_at_layouts();
     }

@@ -185,6 +185,7 @@ class Supervisor {
     const service::Site& site = locks_.site();
     realm::Realm here = site.realm();
     here.root = root();  // with --worktrees: what its earlier attempts left
+    site.make_folder();
     const auto keeper = snapshot::keeper_of(here, site.settings());
     if (keeper == nullptr) return;
     const auto files = uncommitted(here);

@@ -1,6 +1,7 @@
 #include "service/site.h"
 
 #include "core/sessions.h"
+#include "layout/make_store.h"
 
 namespace lockkeeper::service {
 
@@ -28,6 +29,11 @@ core::Owner Site::known_as(const core::Owner& owner) const {
   const realm::Server* const hub = server();
   if (hub == nullptr || hub->person.empty()) return owner;
   return core::signed_owner(owner, hub->person).value_or(owner);  // else the hub says why not
+}
+
+void Site::make_folder() const {
+  if (server() == nullptr || realm().in_memory) return;
+  static_cast<void>(layout::create_store_folder(realm()));
 }
 
 bool Site::is_out_of_contact() const {

@@ -23,6 +23,9 @@ class Site {
   const Runtime& runtime() const { return runtime_; }
   // The hub that keeps the locks; null: the table is on this machine.
   const realm::Server* server() const { return table_->server(); }
+  // A hub has the table: makes the folder that would be beside it, for what is kept on this machine
+  // all the same. If that fails, nothing is kept.
+  void make_folder() const;
   // The owner as the lock service knows it: a hub puts the person's name behind it.
   core::Owner known_as(const core::Owner& owner) const;
   // Has the hub been silent for so long that what is attached counts as lost?

@@ -54,6 +54,7 @@ Result<void> keep_held(snapshot::Keeper& keeper, const std::vector<HeldFile>& fi
 void keep_first(VerbContext& context, OpenLocks& open, snapshot::Why why,
                 const std::string& agent) {
   const realm::Realm& realm = open.site.realm();
+  open.site.make_folder();
   const auto keeper = snapshot::keeper_of(realm, open.site.settings());
   if (keeper == nullptr) return;
   const core::Owner& me = open.locks.owner();

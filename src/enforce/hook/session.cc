@@ -111,12 +111,15 @@ bool Place::has_table() const {
 }
 
 bool Place::blocks_after(const Error& error) const {
-  const bool offline = site_.server() != nullptr && error.code == Code::kStoreUnavailable;
+  const bool silent = error.code == Code::kStoreUnavailable || error.code == Code::kUnknown;
+  const bool offline = site_.server() != nullptr && silent;
   return offline ? settings().hook_block_offline.value : settings().hook_block_on_failure.value;
 }
 
 snapshot::Keeper* Place::keeper() {
-  if (!keeper_) keeper_ = snapshot::keeper_of(realm(), settings());
+  if (keeper_) return keeper_.get();
+  site_.make_folder();
+  keeper_ = snapshot::keeper_of(realm(), settings());
   return keeper_.get();
 }
 
