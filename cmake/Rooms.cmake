@@ -89,3 +89,17 @@ function(lockkeeper_test)
   set_tests_properties(${T_NAME} PROPERTIES LABELS "${T_LABEL}" TIMEOUT ${T_TIMEOUT}
                        COST ${T_TIMEOUT} SKIP_RETURN_CODE 77 ENVIRONMENT "${T_ENVIRONMENT}")
 endfunction()
+
+# The same tests again, as NAME_through_hub: a hub keeps the locks of every stage
+# (tests/support/stage.h). Those of things that stay on one machine skip themselves, with the reason.
+# LABEL long: not in the usual run.
+function(lockkeeper_through_hub)
+  cmake_parse_arguments(T "" "LABEL" "TESTS" ${ARGN})
+  foreach(test ${T_TESTS})
+    add_test(NAME ${test}_through_hub COMMAND ${test} --gtest_brief=1)
+    get_test_property(${test} TIMEOUT timeout)
+    set_tests_properties(${test}_through_hub PROPERTIES LABELS "${T_LABEL}" TIMEOUT ${timeout}
+                         COST ${timeout} SKIP_RETURN_CODE 77
+                         ENVIRONMENT LOCKKEEPER_TEST_THROUGH_HUB=1)
+  endforeach()
+endfunction()

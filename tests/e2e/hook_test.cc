@@ -85,6 +85,7 @@ TEST_F(HookProcesses, OfTwoHundredAtOnceOneGetsTheFile) {
 }
 
 TEST_F(HookProcesses, WithoutAHomeItWorksTheSame) {
+  STAGE_IS_LOCAL("the home says which realm of the hub it is");
   stage_.env.erase("HOME");
   EXPECT_EQ(run(edit("s1", "a.c", "t")).out, "");
   EXPECT_THAT(run(edit("s2", "b.c", "t")).all(), "");
@@ -106,6 +107,7 @@ TEST_F(HookProcesses, IfTheClientHasEndedNothingIsClaimed) {
 }
 
 TEST_F(HookProcesses, NothingIsWrittenBesideTheStore) {
+  STAGE_IS_LOCAL("the relay has a folder");
   const std::set<std::string> before = files();
   EXPECT_EQ(run(edit("s1", "a.c", "t")).all(), "");
   run(moment("s1", "UserPromptSubmit"));
@@ -119,6 +121,7 @@ TEST_F(HookProcesses, NothingIsWrittenBesideTheStore) {
 }
 
 TEST_F(HookProcesses, F1KilledAtEveryStepItLetsNothingPassAndLeavesNothingBroken) {
+  STAGE_IS_LOCAL("the steps are those of a table");
   EXPECT_EQ(run(edit("s0", "other.c", "t")).all(), "");
   for (int n = 1;; n += kPlaceStep) {
     stage_.env["LOCKKEEPER_TEST_FAULT"] = "kill@" + std::to_string(n);
@@ -133,6 +136,7 @@ TEST_F(HookProcesses, F1KilledAtEveryStepItLetsNothingPassAndLeavesNothingBroken
 }
 
 TEST_F(HookProcesses, F2ATableThatDoesNotAnswerInTimeRefuses) {
+  STAGE_IS_LOCAL("the table is kept busy");
   EXPECT_EQ(run(edit("s0", "other.c", "t")).all(), "");
   stage_.env["LOCKKEEPER_TEST_FAULT"] = "stop@4";
   Process stopped = stage_.start("ann", {"acquire", "x"});
@@ -172,6 +176,7 @@ TEST_F(HookProcesses, NoAnswerSaysAllow) {
 
 // As in the sandbox of Codex, where git's folder cannot be written.
 TEST_F(HookProcesses, ACommandInASandboxIsSentToTheMcpTools) {
+  STAGE_IS_LOCAL("the hub can write there");
   if (::geteuid() != 0) GTEST_SKIP() << "only root can mount";
   Launch launch = stage_.command(
       {"unshare", "--mount", "sh", "-c",

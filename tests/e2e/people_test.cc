@@ -34,6 +34,7 @@ class People : public testing::Test {
 };
 
 TEST_F(People, B6_WhoamiSaysWhoAndWhy) {
+  STAGE_IS_LOCAL("the hub has made the table");
   const Json named = stage_.expect(0, "ann", {"whoami"}).json();
   EXPECT_EQ(named["agent"], "ann");
   EXPECT_EQ(named["agent_from"], "LOCKKEEPER_AGENT");
@@ -139,6 +140,7 @@ TEST_F(People, AReasonGivenWithARenewalIsShownFromThenOn) {
 }
 
 TEST_F(People, TheStoreToRemoveCanBeNamed) {
+  STAGE_IS_LOCAL("a table is named");
   const std::string other = "lmdb:" + stage_.path("other");
   stage_.expect(0, "ann", {"acquire", "a"});
   stage_.expect(0, "ann", {"acquire", "a", "--store", other});
@@ -263,6 +265,7 @@ TEST_F(People, B11_LookingAndGivingBackWorkWithAMistakeInTheSettings) {
   stage_.expect(78, "ann", {"check", "a"});
   for (const Words& words :
        {Words{"list"}, {"list", "--mine"}, {"log"}, {"check", "--held", "a"}, {"whoami"}}) {
+    if (through_hub() && words[0] == "check") continue;  // to a hub, a check is a check
     const Answer answer = stage_.as("ann", words);
     EXPECT_EQ(answer.status, 0) << words[0] << answer.all();
     if (words[0] != "whoami") {

@@ -85,6 +85,7 @@ TEST_F(Where, ANameCopiedFromListMeansSomethingElseInAFolderAndThatIsSaid) {
 }
 
 TEST_F(Where, ARepositoryInsideAnotherDoesNotExcludeItAndBothAreTold) {
+  STAGE_IS_LOCAL("its hub knows one repository");
   const std::string inner = stage_.repo() + "/vendor/inner";
   std::filesystem::create_directories(inner + "/lib");
   stage_.git("repo/vendor/inner", {"init", "-q"});
@@ -145,6 +146,7 @@ TEST_F(Where, ALeaseFromBeforeItsRepositoryWasMadeIsStillFound) {
 
 // The lock file is there all the time; only what it names is another repository's now.
 TEST_F(Where, ALockFileOnWhatBecameARepositoryWasNotRemoved) {
+  STAGE_IS_LOCAL("layouts");
   std::filesystem::create_directories(stage_.repo() + "/sub");
   stage_.expect(0, "ann", {"layout", "add", "workflow", "out"});
   stage_.expect(0, "ann", {"acquire", "sub/x"});
@@ -241,6 +243,7 @@ TEST_F(Where, A3_I4_TheSameWordsBeforeAndAfterTheNameBecomesAFolder) {
 }
 
 TEST_F(Where, A4_InsideARunThePathsOwnRepositoryDecides) {
+  STAGE_IS_LOCAL("its hub knows one repository");
   const std::string other = stage_.path("other");
   stage_.git(".", {"init", "-q", "other"});
   stage_.env["LK"] = Stage::program();
@@ -293,6 +296,7 @@ TEST_F(Where, A4_ARealmInTheEnvironmentIsNeverMixedWithTheCurrentFolders) {
 }
 
 TEST_F(Where, A4_ACommandInheritsTheStoreOfItsOwnRealmAlone) {
+  STAGE_IS_LOCAL("a table is named");
   const std::string other = stage_.path("other");
   stage_.git(".", {"init", "-q", "other"});
   stage_.env["LK"] = Stage::program();
@@ -329,6 +333,7 @@ TEST_F(Where, A8_ALayoutOfTheRepositorysFileStaysInside) {
 // A bare repository can be a part of a clone, and an archive can bring a plain store: both have the
 // permissions of other files.
 TEST_F(Where, A8_SettingsThatCameWithACloneStayInside) {
+  STAGE_IS_LOCAL("layouts");
   const std::string outside = stage_.path("outside");
   std::filesystem::create_directories(outside);
   stage_.git("repo", {"init", "-q", "--bare", "inner"});
@@ -374,6 +379,7 @@ TEST_F(Where, WorktreesShareTheirLocks) {
 }
 
 TEST_F(Where, ASubmoduleIsARealmOfItsOwn) {
+  STAGE_IS_LOCAL("its hub knows one repository");
   std::filesystem::create_directories(stage_.path("lib"));
   stage_.git("lib", {"init", "-q", "."});
   stage_.git("lib", {"commit", "-q", "--allow-empty", "-m", "first"});
@@ -388,6 +394,7 @@ TEST_F(Where, ASubmoduleIsARealmOfItsOwn) {
 
 // `check` once took the missing folder for "nothing is locked", while acquire knew better.
 TEST_F(Where, I10_F15_ADeletedStoreIsNotFree) {
+  STAGE_IS_LOCAL("the table is deleted and repaired");
   stage_.expect(0, "ann", {"acquire", "a"});
   std::filesystem::remove_all(stage_.repo() + "/.git/lockkeeper");
   stage_.expect(69, "bob", {"check", "a"});
@@ -524,6 +531,7 @@ TEST_F(Where, TwoCommandsOfOneNamedAgentAgree) {
 }
 
 TEST_F(Where, CheckCreatesNothing) {
+  STAGE_IS_LOCAL("the relay has a folder");
   stage_.file("src/a");
   const auto before = tree(stage_.path(""));
   const auto without_words = [](std::map<std::string, std::string> all) {
@@ -541,6 +549,7 @@ TEST_F(Where, CheckCreatesNothing) {
 }
 
 TEST_F(Where, CheckWorksInAReadOnlyRepository) {
+  STAGE_IS_LOCAL("the hub can write there");
   constexpr uid_t kNobody = 65534;
   const bool root = ::geteuid() == 0;  // who may write everywhere: nobody looks instead
   if (root) {

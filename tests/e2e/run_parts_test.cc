@@ -130,6 +130,7 @@ TEST_F(RunParts, A11_ACommandWhoseRunIsKilledIsToldToEnd) {
 
 // Whoever comes next starts a new table that does not know the lease.
 TEST_F(RunParts, A18_ARunWhoseRepositoryIsDeletedStops) {
+  STAGE_IS_LOCAL("the table is deleted");
   Process run = stage_.start("ann", {"run", "a", "--", "sh", "-c",
                                      "trap 'echo told >told; exit 0' TERM; echo $$ >ready; "
                                      "while :; do sleep 0.02; done"});
@@ -140,6 +141,7 @@ TEST_F(RunParts, A18_ARunWhoseRepositoryIsDeletedStops) {
 }
 
 TEST_F(RunParts, A18_AShortRunNoticesAtItsEnd) {
+  STAGE_IS_LOCAL("the table is deleted");
   const Answer answer = stage_.as("ann", {"run", "a", "--", "rm", "-rf", file(".git")});
   EXPECT_EQ(answer.status, 79) << answer.all();
 }

@@ -233,7 +233,8 @@ TEST_F(Run, ACommandThatEndsAfterALossStillSays79) {
 // As soon as it stands in the queue, and many times: there must be no moment without a handler.
 TEST_F(Run, ControlCWhileWaitingLeavesTheQueue) {
   stage_.expect(0, "bob", {"acquire", "a"});
-  for (int i = 0; i < 40; ++i) {
+  const int times = through_hub() ? 5 : 40;  // it hears of the signal once a second
+  for (int i = 0; i < times; ++i) {
     SCOPED_TRACE(i);
     Process waiting = stage_.start("ann", {"run", "a", "--wait", "--", "touch", "started"});
     ASSERT_TRUE(stage_.queue_grows_to(1));

@@ -69,6 +69,7 @@ TEST_F(Verbs, A7_AGrantThatCannotBeToldIsGivenBack) {
 }
 
 TEST_F(Verbs, A7_NoVerbKeepsALockThatItCannotTell) {
+  STAGE_IS_LOCAL("layouts");
   stage_.env["COORDMCP_DATA_DIR"] = stage_.path("data");
   std::filesystem::create_directories(stage_.repo() + "/spec");
   std::filesystem::create_directories(stage_.repo() + "/out");
@@ -111,6 +112,7 @@ TEST_F(Verbs, AFileSizeLimitIsAnErrorLikeAFullDisk) {
     return stage_.finish(stage_.command({"sh", "-c", "\"$LK\" " + words + " >/dev/full"})).err;
   };
   for (const char* const looks : {"layout list", "config show", "help run", "--version"}) {
+    if (through_hub() && looks == std::string("layout list")) continue;  // layouts are local
     EXPECT_EQ(at_a_full_disk(looks), "lockkeeper: cannot write to stdout\n") << looks;
   }
   EXPECT_THAT(at_a_full_disk("release b --agent ann"), HasSubstr("what was asked for is done"));
@@ -170,6 +172,9 @@ TEST_F(Verbs, B3_NobodyHearsOfAWaiterThatIsDead) {
   ASSERT_TRUE(stage_.queue_grows_to(1));
   waiter.signal(SIGKILL);
   waiter.wait();
+  if (through_hub()) {  // as soon as the relay has told of it
+    EXPECT_TRUE(eventually([&] { return stage_.waiters() == 0; }));
+  }
   EXPECT_EQ(stage_.as("ann", {"check", "b"}).err.find("has waited"), std::string::npos);
 }
 
@@ -212,6 +217,7 @@ TEST_F(Verbs, B9_ReleasingAPartNamesWhatCoversIt) {
 }
 
 TEST_F(Verbs, C10_ABadLockFileHidesNoOtherLock) {
+  STAGE_IS_LOCAL("layouts");
   stage_.expect(0, "ann", {"acquire", "src/a"});
   stage_.expect(0, "", {"layout", "add", "workflow", stage_.repo() + "/out"});
   stage_.file("out/locks/bad.lock", "nonsense");
@@ -303,7 +309,8 @@ TEST_F(Verbs, RenewLengthensNeverShortensAndSaysLost) {
   const Json longer = stage_.expect(0, "ann", {"renew", "a", "--ttl", "2h"}).json();
   EXPECT_GT(end_of(longer["renewed"][0]), end_of(held.json()["lease"]));
   const Json same = stage_.expect(0, "ann", {"renew", "a", "--ttl", "1m"}).json();
-  EXPECT_EQ(end_of(same["renewed"][0]), end_of(longer["renewed"][0]));
+  // A hub says how much is left, and each client reckons the end from that.
+  if (!through_hub()) EXPECT_EQ(end_of(same["renewed"][0]), end_of(longer["renewed"][0]));
   EXPECT_EQ(same["renewed"][0]["fence"], held.fence());
   stage_.expect(66, "ann", {"renew", "never-held"});
   stage_.expect(77, "bob", {"renew", "--lease", held.lease()});

@@ -149,6 +149,7 @@ TEST_F(Wait, I8_AWaitThatIsAskedAgainUnderItsIdAfterTheGrantGivesTheSameLease) {
 }
 
 TEST_F(Wait, AStoppedWaiterThatWasHandedTheLockIsWithdrawnInTheEnd) {
+  STAGE_IS_LOCAL("a hub keeps what it has handed over for a minute");
   stage_.expect(0, "ann", {"acquire", "a"});
   Process bob = waiter("bob");
   ASSERT_TRUE(stage_.queue_grows_to(1));

@@ -242,6 +242,7 @@ TEST_P(ToolsTest, hostile_arguments_are_answered_and_the_server_lives_on) {
 }
 
 TEST_P(ToolsTest, the_seeds_tools_by_their_own_names) {
+  STAGE_IS_LOCAL("layouts");
   ClientOptions options = claude("s1");
   options.words = {"--dialect", "coordmcp", "--dialect", "coordinator"};
   options.env["COORDMCP_DATA_DIR"] = stage_.path("coordmcp");

@@ -1,6 +1,8 @@
 #include "support/stage.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -16,6 +18,10 @@ Json parsed(const std::string& text, const std::string& err) {
   if (!json.is_discarded()) return json;
   ADD_FAILURE() << "not JSON: " << text << "\nstderr: " << err;
   return {};
+}
+
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
 }
 
 }  // namespace
@@ -43,7 +49,73 @@ Stage::Stage(Git git) {
   for (const char* name : {"PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"}) {
     if (const char* value = std::getenv(name)) env[name] = value;
   }
-  if (git == Git::kYes) this->git("repo", {"init", "-q", "."});
+  if (git == Git::kNo) return;
+  this->git("repo", {"init", "-q", "."});
+  if (through_hub()) use_hub();
+}
+
+Stage::~Stage() {
+  if (const pid_t pid = relay(); pid > 0) ::kill(pid, SIGKILL);
+}
+
+pid_t Stage::relay() const {
+  std::error_code none;
+  for (const auto& each :
+       std::filesystem::directory_iterator(path("state") + "/lockkeeper", none)) {
+    if (!each.path().filename().string().starts_with("hub-")) continue;
+    const std::string pid = first_line(read_text(each.path().string() + "/relay.lock"));
+    if (pid.empty()) continue;
+    const bool lives = read_text("/proc/" + pid + "/cmdline").find("relay") != std::string::npos;
+    if (lives) return std::atoi(pid.c_str());
+  }
+  return 0;
+}
+
+// For the repository itself: the table is where it would be without, and so are the rules.
+void Stage::use_hub() {
+  const std::string settings = path("home") + "/.config/lockkeeper";
+  std::filesystem::create_directories(settings);
+  write_text(settings + "/config.toml", "[realm]\nname = \"app\"\n");
+  if (!kSanitized) hubs_time_ = std::make_unique<LaterFile>(path("later"));
+  restart_hub();
+  env["LOCKKEEPER_SERVER"] = "unix:" + path("hub.sock");
+}
+
+void Stage::restart_hub() {
+  hub_.reset();
+  const std::string socket = path("hub.sock");
+  std::filesystem::remove(socket);
+  Launch launch = this->launch(
+      "", {"serve", "--no-auth", "--listen", "unix:" + socket, "--realm", "app=" + repo()});
+  launch.env.erase("LOCKKEEPER_SERVER");
+  launch.env.erase("STAGE_LATER_MS");  // the file has it
+  if (hubs_time_) {
+    launch.argv.front() = preloadable();
+    hubs_time_->put_into(launch.env, false);
+  }
+  hub_ = std::make_unique<Process>(std::move(launch));
+  EXPECT_TRUE(eventually([&] { return exists(socket) || !hub_->running(); })) << hub_->err();
+}
+
+bool through_hub() {
+  static const bool set = std::getenv("LOCKKEEPER_TEST_THROUGH_HUB") != nullptr;
+  return set;
+}
+
+LaterFile::LaterFile(std::string path) : path_(std::move(path)) {
+  set_ms(0);
+}
+
+// In place: who reads it has it mapped.
+void LaterFile::set_ms(std::int64_t ms) const {
+  const Fd file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  EXPECT_EQ(::pwrite(file.get(), &ms, sizeof ms, 0), static_cast<ssize_t>(sizeof ms));
+}
+
+void LaterFile::put_into(std::map<std::string, std::string>& env, bool boot) const {
+  env["LD_PRELOAD"] = LOCKKEEPER_LATER;
+  env["STAGE_LATER_FILE"] = path_;
+  if (boot) env["STAGE_LATER_BOOT"] = "1";
 }
 
 const char* Stage::program() {
@@ -80,6 +152,7 @@ void Stage::pass_ms(int ms) {
   passed_ms_ += ms;
   env["LD_PRELOAD"] = LOCKKEEPER_LATER;
   env["STAGE_LATER_MS"] = std::to_string(passed_ms_);
+  if (hubs_time_) hubs_time_->set_ms(passed_ms_);
 }
 
 Launch Stage::command(const Words& argv) {

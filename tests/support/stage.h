@@ -2,6 +2,7 @@
 // its agents would call it. Nothing of the caller's environment reaches it.
 #pragma once
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -32,10 +33,33 @@ struct Answer {
   std::string lease() const { return json()["lease"]["id"].get<std::string>(); }
 };
 
+// Does a hub keep the locks of every stage with a repository (LOCKKEEPER_TEST_THROUGH_HUB)?
+bool through_hub();
+
+// For a test of something that stays on this machine, or is about a table on it.
+#define STAGE_IS_LOCAL(why) \
+  if (lockkeeper::stage::through_hub()) GTEST_SKIP() << "not through a hub: " << (why)
+
+// A number of milliseconds that processes which run already are later, too, if they were started
+// with the variables. REQUIRES: !kSanitized.
+class LaterFile {
+ public:
+  explicit LaterFile(std::string path);
+  void set_ms(std::int64_t ms) const;
+  // `boot`: the boot clock, too, by which a client of a hub counts.
+  void put_into(std::map<std::string, std::string>& env, bool boot) const;
+
+ private:
+  const std::string path_;
+};
+
 class Stage {
  public:
   enum class Git { kYes, kNo };
   explicit Stage(Git git = Git::kYes);
+  ~Stage();
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
 
   // The shipped program: that of this build, or the one that LOCKKEEPER_TEST_PROGRAM names.
   static const char* program();
@@ -53,9 +77,16 @@ class Stage {
   // Everything is started with these variables; a test may change them.
   std::map<std::string, std::string> env;
 
-  // Lets time pass: for all that is started from now on, it is that much later. Not for processes
-  // that run already, nor for the times of files.
+  // Lets time pass: for all that is started from now on, and for its hub, it is that much later.
+  // Not for other processes that run already, nor for the times of files.
   void pass_ms(int ms);
+
+  // Its locks are kept by a hub from now on, on this machine and for this repository. Agents keep
+  // their names: the hub asks for no tokens.
+  void use_hub();
+  // kill -9, and the same again. What it kept is on disk.
+  void restart_hub();
+  pid_t relay() const;  // 0: none runs
 
   // For the program with these words, called by `agent` (empty: by nobody in particular).
   Launch launch(const std::string& agent, const Words& words);
@@ -86,6 +117,8 @@ class Stage {
  private:
   int holding_ = 0;
   TestFolder folder_;
+  std::unique_ptr<LaterFile> hubs_time_;
+  std::unique_ptr<Process> hub_;
   int started_ = 0;
   int passed_ms_ = 0;
 };
