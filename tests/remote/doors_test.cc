@@ -23,15 +23,30 @@ class RemoteDoors : public Remote {
   }
   // Claude Code is about to edit a file.
   Answer edit(Machine& machine, const std::string& session, const std::string& file) {
-    const Json payload = {
-        {"session_id", session},
-        {"transcript_path", "/t"},
-        {"cwd", machine.repo()},
-        {"hook_event_name", "PreToolUse"},
-        {"tool_name", "Edit"},
-        {"tool_input",
-         {{"file_path", machine.repo() + "/" + file}, {"old_string", "a"}, {"new_string", "b"}}},
-        {"tool_use_id", session + "-1"}};
+    Json payload = event(machine, session, "PreToolUse");
+    payload["tool_name"] = "Edit";
+    payload["tool_input"] = {
+        {"file_path", machine.repo() + "/" + file}, {"old_string", "a"}, {"new_string", "b"}};
+    payload["tool_use_id"] = session + "-1";
+    return hook(machine, payload);
+  }
+  // It has edited the file.
+  void edit_is_done(Machine& machine, const std::string& session, const std::string& file) {
+    const Json call = {{"tool_name", "Edit"},
+                       {"tool_input", {{"file_path", machine.repo() + "/" + file}}},
+                       {"tool_use_id", session + "-1"},
+                       {"tool_response", "ok"}};
+    Json payload = event(machine, session, "PostToolBatch");
+    payload["tool_calls"] = Json::array({call});
+    EXPECT_EQ(hook(machine, payload).status, 0);
+  }
+  static Json event(Machine& machine, const std::string& session, const std::string& name) {
+    return {{"session_id", session},
+            {"transcript_path", "/t"},
+            {"cwd", machine.repo()},
+            {"hook_event_name", name}};
+  }
+  static Answer hook(Machine& machine, const Json& payload) {
     stage::Launch launch = machine.launch("", {"hook", "claude"});
     launch.in = machine.path("payload");
     stage::write_text(launch.in, payload.dump());
@@ -68,6 +83,25 @@ TEST_F(RemoteDoors, WithoutTheHubAnEditIsRefusedOrWarnedAbout) {
   const Answer warned = edit(here_, "s1", "a.c");
   EXPECT_THAT(warned.all(), Not(HasSubstr("\"deny\"")));
   EXPECT_THAT(warned.all(), HasSubstr("cannot be reached"));
+  EXPECT_FALSE(here_.has_table());
+}
+
+// What agents write is kept where they write it: there has never been a table here.
+TEST_F(RemoteDoors, G2_WhatAnotherAgentReplacesComesBack) {
+  log_in();
+  here_.file("a.c", "a\n");
+  EXPECT_THAT(edit(here_, "s1", "a.c").all(), Not(HasSubstr("\"deny\"")));
+  here_.file("a.c", "b\n");
+  edit_is_done(here_, "s1", "a.c");
+  here_.file("a.c", "overwritten\n");  // by nobody who says so
+  EXPECT_THAT(edit(here_, "s1", "a.c").all(), Not(HasSubstr("\"deny\"")));
+  hook(here_, event(here_, "s1", "SessionEnd"));
+  const Answer lost = here_.json("", {"recover"});
+  EXPECT_EQ(lost.status, 0) << lost.all();
+  EXPECT_THAT(lost.out, AllOf(HasSubstr("a.c"), HasSubstr("claude-code@alice")));
+  const Answer restored = here_.json("x", {"recover", "restore", "a.c"});
+  EXPECT_EQ(restored.status, 0) << restored.all();
+  EXPECT_EQ(stage::read_text(here_.repo() + "/a.c"), "b\n");
   EXPECT_FALSE(here_.has_table());
 }
 

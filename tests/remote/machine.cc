@@ -1,7 +1,6 @@
 #include "remote/machine.h"
 
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 
 namespace lockkeeper::proof {
@@ -10,10 +9,6 @@ using stage::Words;
 
 Machine::Machine() {
   file("lockkeeper.toml", "[realm]\nname = \"app\"\n");
-}
-
-Machine::~Machine() {
-  if (const pid_t pid = relay(); pid > 0) ::kill(pid, SIGKILL);
 }
 
 stage::Answer Machine::login(const std::string& url, const std::string& token, const Words& more) {
@@ -32,13 +27,6 @@ std::string Machine::relay_folder() const {
     if (each.path().filename().string().starts_with("hub-")) return each.path();
   }
   return {};
-}
-
-pid_t Machine::relay() const {
-  const std::string text = stage::read_text(relay_folder() + "/relay.lock");
-  const pid_t pid = static_cast<pid_t>(std::atoi(text.c_str()));
-  const char state = pid > 0 ? stage::state_of(pid) : '\0';
-  return state == '\0' || state == 'Z' ? 0 : pid;
 }
 
 void Remote::kill_hub() {

@@ -14,16 +14,10 @@ namespace lockkeeper::proof {
 class Machine : public stage::Stage {
  public:
   Machine();
-  // Its relay ends with it.
-  ~Machine();
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
 
   // `login` with the token on stdin.
   stage::Answer login(const std::string& url, const std::string& token,
                       const stage::Words& more = {});
-  // The relay's process; 0: none runs.
-  pid_t relay() const;
   std::string relay_folder() const;  // empty: there was none yet
   // Has a table been made here?
   bool has_table() const { return stage::exists(store() + "/epoch"); }

@@ -11,6 +11,7 @@ namespace {
 
 using stage::Answer;
 using stage::Process;
+using testing::AllOf;
 using testing::HasSubstr;
 
 class RemoteNetwork : public Remote {
@@ -39,6 +40,16 @@ TEST_F(RemoteNetwork, ALostAnswerIsAskedForAgain) {
   int granted = 0;
   for (const Json& event : events) granted += event["event"] == "granted" ? 1 : 0;
   EXPECT_EQ(granted, 3);
+}
+
+// It may have been carried out, and nobody is left to ask: that is not "nothing was done".
+TEST_F(RemoteNetwork, ALostAnswerOfAHubThatIsGoneIsUnknown) {
+  here_.expect(0, "x", {"check", "z"});
+  proxy_.vanish_with_answer();
+  const Answer unknown = here_.json("x", {"acquire", "a"});
+  EXPECT_EQ(unknown.json()["error"]["code"], "unknown") << unknown.all();
+  EXPECT_EQ(held(), 1U);
+  EXPECT_EQ(here_.json("x", {"acquire", "b"}).json()["error"]["code"], "store_unavailable");
 }
 
 TEST_F(RemoteNetwork, ACutConnectionIsNobodysEnd) {
@@ -82,6 +93,59 @@ TEST_F(RemoteNetwork, AHalfOpenConnectionIsRefusedAndForgotten) {
   proxy_.cut();
   here_.expect(0, "x", {"acquire", "b"});
   EXPECT_EQ(held(), 2U);
+}
+
+// Everything between the two is real but what the proxy changes on the way.
+class RemoteVersions : public Remote {
+ protected:
+  RemoteVersions() : proxy_(hub_->port()) {}
+  std::string through() const { return "http://127.0.0.1:" + std::to_string(proxy_.port()); }
+  // "version":"1.2.3" of this program, and that of one which has never been.
+  const std::string version_ = [&] {
+    const Json status = HubPeer(hub_->port(), bob_)
+                            .post("/v1/beat", {{"protocol", 1}, {"session", std::string(32, '0')}})
+                            .json;
+    return status["version"].get<std::string>();
+  }();
+  const std::string other_ = std::string(version_.size() - 1, '0') + "9";
+  Proxy proxy_;
+};
+
+TEST_F(RemoteVersions, AnotherVersionOfTheSameProtocolWorks) {
+  proxy_.rewrite("\"version\":\"" + version_ + "\"", "\"version\":\"" + other_ + "\"");
+  proxy_.rewrite("\"session_ms\":", "\"new_field1\":");  // one is missing, another one is new
+  ASSERT_EQ(here_.login(through(), alice_).status, 0);
+  here_.expect(0, "x", {"acquire", "a"});
+  EXPECT_EQ(here_.as("x", {"run", "b", "--", "true"}).status, 0);
+  // A newer relay says more than this hub knows.
+  HubPeer newer(hub_->port(), bob_);
+  const Json said = {{"protocol", 1},
+                     {"version", other_},
+                     {"session", std::string(32, 'a')},
+                     {"living", Json::array()},
+                     {"mood", "good"}};
+  EXPECT_EQ(newer.post("/v1/beat", said).status, 200);
+}
+
+TEST_F(RemoteVersions, AnotherProtocolOfTheHubIsRefusedWithBothVersions) {
+  proxy_.rewrite("\"protocol\":1,\"version\":\"" + version_ + "\",\"name\"",
+                 "\"protocol\":2,\"version\":\"" + other_ + "\",\"name\"");
+  const Answer refused = here_.login(through(), alice_);
+  EXPECT_NE(refused.status, 0);
+  EXPECT_THAT(refused.all(), AllOf(HasSubstr(version_), HasSubstr(other_)));
+  // Nor does it work without a login.
+  here_.env["LOCKKEEPER_SERVER"] = through();
+  EXPECT_NE(here_.as("x", {"acquire", "a"}).status, 0);
+  EXPECT_EQ(held(), 0U);
+  EXPECT_FALSE(here_.has_table());
+}
+
+TEST_F(RemoteVersions, AnotherProtocolOfTheClientIsRefusedWithBothVersions) {
+  HubPeer newer(hub_->port(), bob_);
+  const HubAnswer refused = newer.post(
+      "/v1/beat", {{"protocol", 2}, {"version", other_}, {"session", "s"}, {"mood", "good"}});
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_THAT(refused.body, AllOf(HasSubstr(version_), HasSubstr(other_)));
 }
 
 }  // namespace
