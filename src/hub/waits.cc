@@ -131,6 +131,12 @@ Waits::Outcome Waits::leave(const core::LeaseId& id, core::Outcome why) {
   auto left = service ? (*service)->leave({entry->wait.caller, id, why})
                       : std::unexpected<Error>(service.error());
   Outcome outcome = left ? Outcome(std::move(left->value)) : fail(std::move(left.error()));
+  if (!outcome && outcome.error().code == Code::kLost) {
+    // Handed over, perhaps, to a process that has died since, and cannot take it any more.
+    static_cast<void>((*service)->release({entry->wait.caller, {}, {id}, {}, false, {}, false}));
+    outcome = service::AcquireResult{};
+    outcome->outcome = why;
+  }
   decided(entry, outcome);
   const std::lock_guard hold(mutex_);
   if (entries_.erase(id) > 0) ids_.erase(entry->wait.number);
