@@ -62,6 +62,7 @@ TEST_F(HttpTest, says_where_it_is_and_where_the_token_lies_in_one_line) {
 }
 
 TEST_F(HttpTest, the_token_disturbs_neither_doctor_nor_purge) {
+  STAGE_IS_LOCAL("the table is removed");
   {
     HttpServer server(stage_);
     HttpPeer alice(server, kModern, "alice");

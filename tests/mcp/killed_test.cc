@@ -73,6 +73,7 @@ class Killed : public Crowd, public testing::WithParamInterface<const char*> {
 };
 
 TEST_P(Killed, F1_while_it_takes_a_free_lock) {
+  STAGE_IS_LOCAL("the steps are those of a table");
   int killed = 0;
   for (int place = 1; place < kPlacesMost; ++place) {
     SCOPED_TRACE(place);
@@ -86,6 +87,7 @@ TEST_P(Killed, F1_while_it_takes_a_free_lock) {
 }
 
 TEST_P(Killed, F1_while_the_lock_is_handed_to_it) {
+  STAGE_IS_LOCAL("the steps are those of a table");
   int killed = 0;
   // The first calls are those of its start and of its coming into the queue.
   for (int place = 1; place < kPlacesMost; place += place < 40 ? 3 : 40) {

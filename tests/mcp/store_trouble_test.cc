@@ -42,6 +42,7 @@ TEST_F(StoreTrouble, I10_a_store_that_is_gone_meanwhile) {
 }
 
 TEST_F(StoreTrouble, a_store_that_is_busy_is_told_and_when_it_is_not_all_is_well) {
+  STAGE_IS_LOCAL("the table is kept busy");
   // Stops inside its transaction: its first call has the gate, its second finds it there.
   stage_.env["LOCKKEEPER_TEST_FAULT"] = "stop@2";
   stage::Process stopped = stage_.start("stopped", {"acquire", "c"});
