@@ -27,7 +27,7 @@ class Client {
     log_ = ::open(plan.log.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (log_ < 0) give_up("cannot open " + plan.log);
     const auto killed = [this](const Call& call, const Death& death) {
-      write(death_line(call.process, death));
+      write(death_line(call.process, {death.from, death.to + plan_.told_late_ns}));
     };
     door_ = plan.program.empty() ? library_door(plan.repo, plan.env)
                                  : program_door(plan.program, plan.repo, plan.env, killed);

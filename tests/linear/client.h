@@ -29,6 +29,7 @@ struct ClientPlan {
   std::uint64_t first_number = 0;  // of its calls
   std::vector<Call> heritage;      // what one that was killed left behind; the last one last
   Campaign* campaign = nullptr;
+  std::int64_t told_late_ns = 0;  // the end of a process may be known so much later
 };
 
 // What a log tells of the last requests of one that was killed: granted, or without an answer.

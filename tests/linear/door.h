@@ -30,6 +30,13 @@ std::unique_ptr<Door> program_door(const std::string& program, const std::string
 
 std::int64_t monotonic_ns();
 
+// Through a hub, a request whose answer was lost is repeated under an id that no history knows. If
+// what it got was over by then, it is told so.
+inline bool may_be_repeated(const Asked& asked, const std::map<std::string, std::string>& env) {
+  return env.contains("LOCKKEEPER_SERVER") && asked.verb == Verb::kAcquire &&
+         asked.request_id.empty() && asked.under.empty();
+}
+
 // An answer that has no place in a history is a failure of the run: says so and ends the process.
 [[noreturn]] void give_up(const std::string& why);
 

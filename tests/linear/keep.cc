@@ -126,7 +126,7 @@ bool Move::extend(const LeaseId& id, std::int64_t ttl_ms) {
   // What the clock said is told with the new end: nothing is renewed after its old one.
   if (told_end && (*told_.until_ms - ttl_ms) * kMs >= before.end_to) return false;
   if (!ends_after(life, ttl_ms)) return false;
-  if (life.end_from < before.end_from && life.end_from == life.end_to) return false;
+  if (life.end_from < before.end_from && told_end) return false;
   const bool may_be_longer = ttl_ms == kNoEnd || life.end_to > before.end_from;
   const bool may_be_shorter = ttl_ms != kNoEnd && life.end_from <= before.end_to && !told_end;
   if (!may_be_longer || (may_be_shorter && choices_.pick(2) == 1)) {

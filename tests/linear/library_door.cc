@@ -3,9 +3,11 @@
 
 #include <cstdio>
 
+#include "layout/registry.h"
 #include "linear/door.h"
 #include "service/locks.h"
 #include "service/report.h"
+#include "support/stage.h"
 #include "wiring/embedded_store.h"
 #include "wiring/lock_service.h"
 
@@ -28,6 +30,9 @@ std::string word_of(const Error& error, const Asked& asked) {
       give_up(error.message);
     case Code::kLimitExceeded:  // nested too deep
       return "failed";
+    case Code::kStoreUnavailable:
+      ::usleep(5'000);  // the hub is back soon
+      return asked.wait ? "unknown" : "failed";
     case Code::kStoreBusy:
       // The queue was entered by a commit of its own.
       return asked.wait ? "unknown" : "failed";
@@ -38,7 +43,7 @@ std::string word_of(const Error& error, const Asked& asked) {
 
 class LibraryDoor final : public Door {
  public:
-  LibraryDoor(const std::string& repo, const std::map<std::string, std::string>& env) {
+  LibraryDoor(const std::string& repo, const std::map<std::string, std::string>& env) : env_(env) {
     runtime_.clock = &clock_;
     runtime_.random = &random_;
     runtime_.env = [env](const char* name) -> std::optional<std::string> {
@@ -55,7 +60,8 @@ class LibraryDoor final : public Door {
     where.env = runtime_.env;
     auto realm = realm::find_realm(where);
     if (!realm) give_up(realm.error().message);
-    auto settings = realm::load_settings(*realm, runtime_.env);
+    runtime_.relay_program = stage::Stage::program();
+    auto settings = layout::load_settings(runtime_, *realm, nullptr);
     if (!settings) give_up(settings.error().message);
     runtime_.make_service = wiring::make_service;
     site_ = std::make_unique<service::Site>(runtime_, *realm, *settings);
@@ -125,13 +131,15 @@ class LibraryDoor final : public Door {
     bool told = false;
     if (call.asked.wait) command.wait_ms = wait_ms;
     command.on_wait = [&](const service::WaitProgress&) {
-      if (!told) queued();
+      // A hub takes over what is handed to its client before the client knows that it is queued.
+      if (!told && site_->server() == nullptr) queued();
       told = true;
       return true;
     };
     const auto result = locks.acquire(command);
     if (!result) {
       call.told.word = word_of(result.error(), call.asked);
+      if (call.told.word == "lost" && may_be_repeated(call.asked, env_)) call.told.word = "unknown";
       return;
     }
     call.told.word = service::outcome_name(result->outcome);
@@ -140,10 +148,11 @@ class LibraryDoor final : public Door {
     if (result->outcome == core::Outcome::kHeld) call.told.by = owners(result->conflicts);
   }
 
-  static void take(Call& call, const core::Lease& lease) {
+  void take(Call& call, const core::Lease& lease) const {
     call.told.lease = lease.id.text();
     call.told.fence = lease.fence();
-    call.told.until_ms = lease.deadline_mono_ms;
+    // A hub says how much is left, and that was some time ago.
+    if (site_->server() == nullptr) call.told.until_ms = lease.deadline_mono_ms;
   }
 
   void release(service::Locks& locks, Call& call) {
@@ -165,7 +174,7 @@ class LibraryDoor final : public Door {
     }
   }
 
-  static void renew(service::Locks& locks, Call& call) {
+  void renew(service::Locks& locks, Call& call) const {
     service::RenewCommand command;
     command.lease_ids = {call.asked.lease};
     if (!call.asked.keep_ttl) command.ttl_ms = call.asked.ttl_ms;
@@ -208,6 +217,7 @@ class LibraryDoor final : public Door {
     for (const core::Lease& lease : *broken) call.told.by->insert(text_of(lease.owner));
   }
 
+  const std::map<std::string, std::string> env_;
   const SystemClock clock_;
   SystemRandom random_;
   service::Runtime runtime_;

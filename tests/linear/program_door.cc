@@ -91,7 +91,7 @@ void read_answer(Call& call, const Json& json, int status) {
     told.word = "misused";
   } else if (code == "limit_exceeded") {
     told.word = "failed";
-  } else if (code == "store_busy") {
+  } else if (code == "store_busy" || code == "store_unavailable") {
     told.word = call.asked.wait ? "unknown" : "failed";
   } else {
     give_up("status " + std::to_string(status) + ": " + json.dump());
@@ -122,6 +122,7 @@ class ProgramDoor final : public Door {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) give_up("pipe");
     killed_at = 0;
+    const std::int64_t began = monotonic_ns();
     const Words words = command_of(call, wait_ms);  // before the fork: it names our own pid
     const pid_t child = ::fork();
     if (child < 0) give_up("fork");
@@ -153,6 +154,9 @@ class ProgramDoor final : public Door {
     const Json json = Json::parse(out, nullptr, false);
     if (!json.is_object()) give_up("not an object: " + out);
     read_answer(call, json, WEXITSTATUS(status));
+    if (call.told.word == "lost" && may_be_repeated(call.asked, env_)) call.told.word = "unknown";
+    // It may stand in the queue, and has ended.
+    if (call.told.word == "unknown") killed_(call, {began, monotonic_ns()});
     return true;
   }
 
