@@ -56,6 +56,7 @@ TEST_F(GitGuard, G1_AFileThatTwoHaveChangedIsNotCommittedByOneAlone) {
 }
 
 TEST_F(GitGuard, D9_WithoutAHomeItSaysThatItIsNotAtWork) {
+  STAGE_IS_LOCAL("the home says which realm of the hub it is");
   stage_.env.erase("HOME");
   const Answer run = stage_.as("ann", {"run", "a", "--", "true"});
   EXPECT_EQ(run.status, 0) << run.all();
@@ -467,6 +468,7 @@ TEST_F(GitGuard, InstalledItIsEverybodysAndGoesWithoutATrace) {
 }
 
 TEST_F(GitGuard, WithoutATableNothingIsAskedAndNothingIsMade) {
+  STAGE_IS_LOCAL("the hub has made the table");
   stage_.file("a", "x\n");
   const Answer passed = shell("s1", "git commit -q -a -m x");
   EXPECT_EQ(passed.all(), "");

@@ -184,7 +184,11 @@ class Run : public testing::TestWithParam<Setup> {
     const std::uint64_t until = campaign_->calls + calls;
     campaign_->stop = 0;
     for (std::size_t i = 0; i < kClients; ++i) spawn(i);
-    while (campaign_->calls < until && !HasFailure()) {
+    const auto is_enough = [&] {
+      const bool killed_both = hub_kills_ > 0 && relay_kills_ > 0;
+      return campaign_->calls >= until && (!GetParam().hub || killed_both);
+    };
+    while (!is_enough() && !HasFailure()) {
       stage::pause_ms(static_cast<int>(5 + random_() % 20));
       kill_one();
     }
