@@ -117,6 +117,9 @@ void Waits::gone(std::uint64_t asker) {
 }
 
 Waits::Outcome Waits::leave(const core::LeaseId& id, core::Outcome why) {
+  const auto is_lost = [](const Outcome& outcome) {
+    return !outcome && outcome.error().code == Code::kLost;
+  };
   std::shared_ptr<Entry> entry;
   {
     std::unique_lock hold(mutex_);
@@ -124,14 +127,14 @@ Waits::Outcome Waits::leave(const core::LeaseId& id, core::Outcome why) {
     if (found == entries_.end()) return no_wait(id);
     entry = found->second;
     changed_.wait(hold, [&] { return !entry->busy; });
-    if (entry->outcome) return *entry->outcome;
+    if (entry->outcome && !is_lost(*entry->outcome)) return *entry->outcome;
     entry->busy = true;
   }
   const auto service = entry->wait.realm->site.service();
   auto left = service ? (*service)->leave({entry->wait.caller, id, why})
                       : std::unexpected<Error>(service.error());
   Outcome outcome = left ? Outcome(std::move(left->value)) : fail(std::move(left.error()));
-  if (!outcome && outcome.error().code == Code::kLost) {
+  if (is_lost(outcome)) {
     // Handed over, perhaps, to a process that has died since, and cannot take it any more.
     static_cast<void>((*service)->release({entry->wait.caller, {}, {id}, {}, false, {}, false}));
     outcome = service::AcquireResult{};

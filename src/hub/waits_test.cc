@@ -136,6 +136,24 @@ TEST_F(WaitsTest, AHandoffThatNobodyFetchesIsGivenBackAfterAMinute) {
   EXPECT_EQ(ask(queued.lease.id).error().code, Code::kNotFound);
 }
 
+// Its relay says both: that it is dead, and that it leaves the queue.
+TEST_F(WaitsTest, L1_WhatIsHandedToADeadProcessIsGivenOn) {
+  runtime_.remote_alive = [this](std::uint64_t number) { return remote_alive(*desk_, number); };
+  const std::string relay(32, 'a');
+  const std::uint64_t number = Sessions::mark_of("alice") << Sessions::kOwnBits | 7;
+  Door killed(*desk_, *realm_, {"alice", kEveryRole, {"*"}}, Door::From::kNetwork, relay);
+  service::AcquireCall wanted = call("waiter");
+  wanted.wait = true;
+  wanted.attachment = core::Attachment::remote(number);
+  const auto queued = killed.acquire(wanted);
+  ASSERT_TRUE(queued) << queued.error().message;
+  const auto later = acquire("later", true);
+  ASSERT_TRUE(desk_->sessions.beat({"alice", relay, {}, {number}, 1}));
+  release("holder");
+  EXPECT_TRUE(killed.leave({wanted.caller, queued->value.lease.id, core::Outcome::kInterrupted}));
+  EXPECT_EQ(ask(later.lease.id)->outcome, core::Outcome::kGranted);
+}
+
 TEST_F(WaitsTest, AHandoffIsFetchedLater) {
   const auto queued = acquire("waiter", true);
   release("holder");
