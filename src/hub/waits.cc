@@ -134,11 +134,9 @@ Waits::Outcome Waits::leave(const core::LeaseId& id, core::Outcome why) {
   auto left = service ? (*service)->leave({entry->wait.caller, id, why})
                       : std::unexpected<Error>(service.error());
   Outcome outcome = left ? Outcome(std::move(left->value)) : fail(std::move(left.error()));
-  if (is_lost(outcome)) {
+  if (service && is_lost(outcome)) {
     // Handed over, perhaps, to a process that has died since, and cannot take it any more.
     static_cast<void>((*service)->release({entry->wait.caller, {}, {id}, {}, false, {}, false}));
-    outcome = service::AcquireResult{};
-    outcome->outcome = why;
   }
   decided(entry, outcome);
   const std::lock_guard hold(mutex_);
