@@ -209,7 +209,10 @@ Result<void> Client::Impl::shake_hands() {
   LK_CHECK(set_up_tls());
   tls_.emplace(*socket_, *authorities_);
   if (!is_ip_address(endpoint_.host)) {
-    SSL_set_tlsext_host_name(tls_->native_handle(), endpoint_.host.c_str());
+    // What SSL_set_tlsext_host_name stands for, without its cast.
+    std::string host = endpoint_.host;
+    SSL_ctrl(tls_->native_handle(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+             host.data());
   }
   if (endpoint_.fingerprint.empty()) {
     tls_->set_verify_callback(ssl::host_name_verification(endpoint_.host));
