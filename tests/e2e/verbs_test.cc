@@ -310,7 +310,9 @@ TEST_F(Verbs, RenewLengthensNeverShortensAndSaysLost) {
   EXPECT_GT(end_of(longer["renewed"][0]), end_of(held.json()["lease"]));
   const Json same = stage_.expect(0, "ann", {"renew", "a", "--ttl", "1m"}).json();
   // A hub says how much is left, and each client reckons the end from that.
-  if (!through_hub()) EXPECT_EQ(end_of(same["renewed"][0]), end_of(longer["renewed"][0]));
+  if (!through_hub()) {
+    EXPECT_EQ(end_of(same["renewed"][0]), end_of(longer["renewed"][0]));
+  }
   EXPECT_EQ(same["renewed"][0]["fence"], held.fence());
   stage_.expect(66, "ann", {"renew", "never-held"});
   stage_.expect(77, "bob", {"renew", "--lease", held.lease()});
