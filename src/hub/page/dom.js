@@ -17,6 +17,24 @@ export const h = (tag, props, ...children) => put(document.createElement(tag), p
 export const svg = (tag, props, ...children) =>
   put(document.createElementNS(kSvg, tag), props, children);
 
+// What "waited" is filled with, for a picture that has waits.
+export const hatch = () =>
+  svg(
+    "defs",
+    null,
+    svg(
+      "pattern",
+      {
+        id: "hatch",
+        width: "5",
+        height: "5",
+        patternUnits: "userSpaceOnUse",
+        patternTransform: "rotate(45)",
+      },
+      svg("rect", { width: "2", height: "5", class: "hatch" }),
+    ),
+  );
+
 // Instead of what the element has; null is nothing.
 export const refill = (element, ...children) =>
   element.replaceChildren(...children.flat().filter((each) => each !== null && each !== undefined));

@@ -1,5 +1,5 @@
 // The runs of `lockkeeper workflow run`: live while one is at work, and its report.
-import { agentLink, h, hueOf, refill, setText, svg } from "./dom.js";
+import { agentLink, h, hatch, hueOf, refill, setText, svg } from "./dom.js";
 import { durationText, plural, timeText } from "./words.js";
 
 const kListEvery = 3; // ticks
@@ -244,17 +244,6 @@ export class Runs {
       );
     };
     const high = report.agents.length * kLane;
-    const hatch = svg(
-      "pattern",
-      {
-        id: "hatch",
-        width: "5",
-        height: "5",
-        patternUnits: "userSpaceOnUse",
-        patternTransform: "rotate(45)",
-      },
-      svg("rect", { width: "2", height: "5", class: "hatch" }),
-    );
     return h(
       "section",
       { class: "card run-lanes", "aria-label": "Timeline of the run" },
@@ -268,7 +257,7 @@ export class Runs {
           role: "img",
           "aria-label": `Work and waits of ${plural(report.agents.length, "agent")}`,
         },
-        svg("defs", null, hatch),
+        hatch(),
         ...report.agents.map(lane),
       ),
       h(

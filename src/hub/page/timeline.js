@@ -1,6 +1,6 @@
 // The last hour to the last week: a lane for each agent, solid bars for leases, hatched ones for
 // waits; then who blocked whom, the hottest paths, and what was refused.
-import { agentLink, h, historyOf, setText, svg, hueOf } from "./dom.js";
+import { agentLink, h, hatch, historyOf, hueOf, setText, svg } from "./dom.js";
 import { barsOf, blocksOf, hottest, kRefusals } from "./past.js";
 import {
   dayText,
@@ -226,21 +226,7 @@ export class Timeline {
         role: "img",
         "aria-label": `Leases and waits of ${plural(lanes.length, "agent")}`,
       },
-      svg(
-        "defs",
-        null,
-        svg(
-          "pattern",
-          {
-            id: "hatch",
-            width: "5",
-            height: "5",
-            patternUnits: "userSpaceOnUse",
-            patternTransform: "rotate(45)",
-          },
-          svg("rect", { width: "2", height: "5", class: "hatch" }),
-        ),
-      ),
+      hatch(),
       ...ticks.all.map((at) =>
         svg(
           "g",
