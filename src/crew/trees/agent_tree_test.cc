@@ -1,9 +1,7 @@
 #include "crew/trees/agent_tree.h"
 
-#include <chrono>
-#include <thread>
-
 #include "crew/trees/trees_testing.h"
+#include "crew/trees/worktree_ops.h"
 
 namespace lockkeeper::crew {
 namespace {
@@ -65,21 +63,22 @@ TEST_F(AgentTrees, LockFilesOfAKilledGitAreNotInTheWay) {
 }
 
 // Seen when two agents began at once: git reads the others' folders while they are being made.
-TEST_F(AgentTrees, AnotherWorktreeThatIsJustBeingMadeIsWaitedFor) {
+TEST_F(AgentTrees, AnotherWorktreeThatIsJustBeingMadeIsNotInTheWay) {
   repo.write("r/.git/worktrees/b/gitdir", repo.at("trees/b/.git") + "\n");
   repo.write("r/.git/worktrees/b/HEAD", base + "\n");
   repo.write("r/.git/worktrees/b/commondir", "");
   const auto writer = git::Writer::open(repo.at("r"));
-  const auto refused = writer->try_to_run({"worktree", "add", repo.at("trees/c")});
-  ASSERT_THAT(refused->text, HasSubstr("commondir")) << "git itself can do it now";
-  std::thread other([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    repo.write("r/.git/worktrees/b/commondir", "../..\n");
-  });
-  const Folder folder = marks("a");
-  const auto start = AgentTree(orders("a"), folder, {}).ensure();
-  other.join();
-  EXPECT_TRUE(start) << start.error().message;
+  ASSERT_TRUE(writer);
+  int failed = 0;
+  const auto clear = [&]() -> Result<void> {
+    // The other is done after the second failure.
+    if (++failed == 2) repo.write("r/.git/worktrees/b/commondir", "../..\n");
+    return clear_worktree(*writer, repo.at("trees/a"));
+  };
+  const auto added = add_worktree(*writer, {"--detach", repo.at("trees/a"), base}, clear);
+  EXPECT_TRUE(added) << added.error().message;
+  EXPECT_EQ(failed, 2) << "git itself can do it now";
+  EXPECT_EQ(text_of("trees/a/f"), "one\n");
 }
 
 TEST_F(AgentTrees, AWorktreeThatNamesAnotherGitFolderLosesNothingThere) {
