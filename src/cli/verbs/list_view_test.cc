@@ -8,17 +8,6 @@
 namespace lockkeeper::cli {
 namespace {
 
-std::string plain(const std::vector<Line>& lines) {
-  std::string text;
-  for (const Line& line : lines) {
-    std::string one;
-    for (const Span& span : line) one += span.text;
-    one.erase(one.find_last_not_of(' ') + 1);
-    text += one + "\n";
-  }
-  return text;
-}
-
 Viewer viewer(const std::string& agent = "nobody") {
   return {{agent, ""}, kTestNow};
 }

@@ -39,4 +39,16 @@ inline std::string said(const std::vector<std::string>& words) {
   return got.out;
 }
 
+// What a view shows, without its colours.
+inline std::string plain(const std::vector<Line>& lines) {
+  std::string text;
+  for (const Line& line : lines) {
+    std::string one;
+    for (const Span& span : line) one += span.text;
+    one.erase(one.find_last_not_of(' ') + 1);
+    text += one + "\n";
+  }
+  return text;
+}
+
 }  // namespace lockkeeper::cli

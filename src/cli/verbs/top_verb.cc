@@ -293,7 +293,7 @@ Result<int> top_verb(VerbContext& context) {
                   "only what contains it: resource, agent, session,\ntask or reason");
   arguments.value("--sort", sort, "COLUMN", "path (default), agent, since, ends or waiting");
   arguments.offer({"path", "agent", "since", "ends", "waiting"});
-  arguments.flag("--once", once, "print it once, as it is now; so it is in a pipe");
+  arguments.flag("--once", once, "print it once; the default in a pipe");
   if (const auto status = context.parse()) return *status;
   TopChoice choice;
   LK_ASSIGN(choice.sort, parse_sort(sort));

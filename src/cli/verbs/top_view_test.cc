@@ -13,17 +13,6 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::string top_text(const std::vector<Line>& lines) {
-  std::string text;
-  for (const Line& line : lines) {
-    std::string one;
-    for (const Span& span : line) one += span.text;
-    one.erase(one.find_last_not_of(' ') + 1);
-    text += one + "\n";
-  }
-  return text;
-}
-
 class TopView : public testing::Test {
  protected:
   TopView() {
@@ -51,7 +40,7 @@ class TopView : public testing::Test {
   }
 
   std::string screen(ScreenSize size = {80, 24}, const TopFoot& foot = {}) {
-    return top_text(top_screen(facts_, top_rows(facts_, choice_), choice_, foot, size));
+    return plain(top_screen(facts_, top_rows(facts_, choice_), choice_, foot, size));
   }
   void many_leases(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -99,7 +88,7 @@ TEST_F(TopView, EveryScreenHasItsSize) {
       for (const Line& line : lines) {
         std::size_t columns = 0;
         for (const Span& span : line) columns += width(span.text);
-        EXPECT_LE(columns, size.columns) << top_text({line});
+        EXPECT_LE(columns, size.columns) << plain({line});
       }
     }
   }
@@ -164,7 +153,7 @@ TEST_F(TopView, WhatAgentsWriteMovesNoCursor) {
 
 TEST_F(TopView, OnceHasEverythingAndCutsNothing) {
   many_leases(100);
-  const std::string text = top_text(top_once(facts_, choice_, 0));
+  const std::string text = plain(top_once(facts_, choice_, 0));
   EXPECT_THAT(text, HasSubstr("app  102 leases of 3 agents, 1 request waits\n"));
   EXPECT_THAT(text, HasSubstr("\nmany/1099"));
   EXPECT_THAT(text, HasSubstr("WAITING FOR"));
