@@ -1,5 +1,6 @@
 #include "http/client.h"
 
+#include <nss.h>
 #include <openssl/evp.h>
 #include <openssl/x509.h>
 #include <poll.h>
@@ -38,6 +39,13 @@ std::string fingerprint_of(X509* certificate) {
   unsigned int size = 0;
   if (X509_digest(certificate, EVP_sha256(), digest, &size) != 1) return {};
   return to_hex({reinterpret_cast<const char*>(digest), size});
+}
+
+// The C library's own ways to look a name up. Others that the system may name are shared libraries,
+// which a static program cannot load on a machine with another C library.
+void look_up_with_the_builtin_ways() {
+  static const bool done = [] { return __nss_configure_lookup("hosts", "files dns") == 0; }();
+  static_cast<void>(done);
 }
 
 }  // namespace
@@ -119,6 +127,7 @@ Result<std::vector<asio::generic::stream_protocol::endpoint>> Client::Impl::addr
     all.emplace_back(asio::ip::tcp::endpoint(address, endpoint_.port));
     return all;
   }
+  look_up_with_the_builtin_ways();
   asio::ip::tcp::resolver resolver(context_);
   const auto found = resolver.resolve(endpoint_.host, std::to_string(endpoint_.port), error);
   if (error) return unreachable(error.message());

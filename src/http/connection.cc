@@ -3,6 +3,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
@@ -226,7 +227,8 @@ Connection::Awaitable<> Connection::answer(Came& came) {
                                          });
   loop_->handler(came.request, reply_to(exchange_));
   came.request = Request();
-  watch();
+  const bool later = !last_;
+  if (later) watch();
   co_await write_answer();
   if (!last_ || !out_.empty()) closed_ = true;
   ++number_;
@@ -235,7 +237,11 @@ Connection::Awaitable<> Connection::answer(Came& came) {
   exchange->finished();
   if (close_after_) came.wire.keep_alive = false;
   error_code ignored;
-  socket_.cancel(ignored);  // stops watching for the client's disconnect
+  if (later) {
+    socket_.cancel(ignored);  // stops watching for the client's disconnect
+  } else if (buffer_.size() > 0) {
+    co_await asio::post(loop_->context, asio::use_awaitable);  // others have their turn
+  }
 }
 
 Connection::Awaitable<> Connection::write_answer() {

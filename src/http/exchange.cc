@@ -14,17 +14,22 @@ void Exchange::post(Output output) {
   });
 }
 
+// It is the only output, so it need not wait for the order of others.
 void Exchange::whole(int status, const Headers& headers, std::string body) {
-  const std::lock_guard lock(mutex_);
-  if (begun_ || ended_) return;
-  begun_ = ended_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    if (begun_ || ended_) return;
+    begun_ = ended_ = true;
+  }
   Framing framing{wire_.keep_alive, false, body.size()};
   if (status == 204 || status == 304) framing.length.reset();
   Output output;
   output.bytes = head_of(status, headers, framing, std::time(nullptr));
   if (framing.length && !wire_.head_only) output.bytes += body;
   output.last = true;
-  post(std::move(output));
+  loop_->run_or_post([self = shared_from_this(), output = std::move(output)]() mutable {
+    self->put_(std::move(output));
+  });
 }
 
 void Exchange::begin(int status, const Headers& headers, std::string idle) {

@@ -32,6 +32,12 @@ struct Loop {
     const std::lock_guard lock(mutex);
     if (!ended) boost::asio::post(context, std::move(work));
   }
+  // At once, if this is the server's thread.
+  template <class Work>
+  void run_or_post(Work work) {
+    if (context.get_executor().running_in_this_thread()) return work();
+    post(std::move(work));
+  }
   void end() {
     const std::lock_guard lock(mutex);
     ended = true;

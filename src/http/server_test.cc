@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <thread>
@@ -68,6 +69,31 @@ TEST(Server, answers_one_request_after_the_other) {
   EXPECT_EQ(client.answer().body(), "GET /a ");
   client.send(post("hello"));
   EXPECT_EQ(client.answer().body(), "POST / hello");
+}
+
+TEST(Server, who_sends_many_requests_at_once_does_not_keep_others_waiting) {
+  constexpr int kMany = 300;
+  std::promise<void> sent;
+  std::vector<std::string> order;  // of the server's thread, until it has ended
+  {
+    Running running([&](const Request& request, const std::shared_ptr<Reply>& reply) {
+      if (request.target == "/first") sent.get_future().wait();
+      order.push_back(request.target);
+      reply->whole(200, {}, "");
+    });
+    TestClient many(running.port());
+    TestClient one(running.port());
+    one.send(get("/here"));
+    EXPECT_EQ(one.answer().status, 200);
+    std::string all = get("/first");
+    for (int i = 0; i < kMany; ++i) all += get("/many");
+    many.send(all);
+    one.send(get("/one"));
+    sent.set_value();
+    EXPECT_EQ(one.answer().status, 200);
+    for (int i = 0; i <= kMany; ++i) EXPECT_EQ(many.answer().status, 200);
+  }
+  EXPECT_LT(std::ranges::find(order, "/one") - order.begin(), kMany / 2);
 }
 
 TEST(Server, answers_pipelined_requests_in_order_whenever_they_are_ready) {

@@ -58,13 +58,15 @@ void Feed::open(HubRealm& realm, service::EventsCall wanted, std::shared_ptr<htt
   });
   const std::lock_guard hold(mutex_);
   sources_[&realm].streams.push_back(stream);
+  ++streams_;
   poked_ = true;
   changed_.notify_all();
 }
 
+// Without a stream only the metrics look, and they have time.
 void Feed::poke() {
   const std::lock_guard hold(mutex_);
-  if (poked_) return;
+  if (poked_ || streams_ == 0) return;
   poked_ = true;
   changed_.notify_all();
 }
@@ -75,13 +77,12 @@ void Feed::close() {
     for (const auto& stream : source.streams) stream->reply->end();
     source.streams.clear();
   }
+  streams_ = 0;
 }
 
 std::size_t Feed::streams() const {
   const std::lock_guard hold(mutex_);
-  std::size_t count = 0;
-  for (const auto& [realm, source] : sources_) count += source.streams.size();
-  return count;
+  return streams_;
 }
 
 Result<std::vector<core::Event>> Feed::read(HubRealm& realm,
@@ -117,7 +118,7 @@ bool Feed::advance(HubRealm& realm) {
   {
     const std::lock_guard hold(mutex_);
     Source& source = sources_[&realm];
-    std::erase_if(source.streams, [](const auto& stream) { return stream->gone; });
+    streams_ -= std::erase_if(source.streams, [](const auto& stream) { return stream->gone; });
     streams = source.streams;
     before = source.newest;
   }

@@ -60,6 +60,7 @@ class Feed {
   mutable std::mutex mutex_;  // protects all below; the streams' positions are the thread's
   std::condition_variable changed_;
   std::map<HubRealm*, Source> sources_;
+  std::size_t streams_ = 0;  // of all sources
   bool poked_ = false;
   bool ending_ = false;
   std::thread thread_;

@@ -116,10 +116,20 @@ void Hub::handle(const http::Request& request, const std::shared_ptr<http::Reply
   if (changes(request) && !has_json(request)) {
     return answer(*reply, wrong(415, "the body must be JSON", "Content-Type: application/json"));
   }
-  Visit visit{request, std::move(*target), std::move(*person), reply};
-  const bool taken = pool_.run([this, visit = std::move(visit)] { route(visit); });
-  if (taken) return;
-  answer(*reply, wrong(503, "too many requests are waiting", "try again"));
+  take_turn({request, std::move(*target), std::move(*person), reply});
+}
+
+void Hub::take_turn(Visit visit) {
+  HubRealm* const realm = rest_.short_call(visit);
+  const auto timed = [this, realm](const Visit& here) {
+    const auto began = std::chrono::steady_clock::now();
+    route(here);
+    if (realm != nullptr) realm->pace.took(std::chrono::steady_clock::now() - began);
+  };
+  if (realm != nullptr && realm->pace.is_quick()) return timed(visit);
+  const auto reply = visit.reply;
+  const bool taken = pool_.run([timed, visit = std::move(visit)] { timed(visit); });
+  if (!taken) answer(*reply, wrong(503, "too many requests are waiting", "try again"));
 }
 
 void Hub::route(const Visit& visit) {

@@ -41,7 +41,7 @@ class Hub {
 
   // May it pass? Reads only the headers.
   bool admits(const http::Request& request) const;
-  // Never blocks.
+  // Blocks for no longer than a quick table's call takes (Pace).
   void handle(const http::Request& request, const std::shared_ptr<http::Reply>& reply);
   // Once a second: what has changed outside. invalid_config: the token file; the old ones stay.
   Result<void> every_second();
@@ -55,6 +55,7 @@ class Hub {
 
  private:
   std::optional<Person> person_of(const http::Request& request) const;
+  void take_turn(Visit visit);
   void route(const Visit& visit);
   void log_in(const http::Request& request, http::Reply& reply);
   void ready(http::Reply& reply);

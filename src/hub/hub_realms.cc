@@ -38,6 +38,7 @@ Result<void> HubRealm::take() {
   const std::string& store = site.realm().store_folder;
   LK_ASSIGN(const Folder folder, Folder::open(store, "", Folder::Kind::kPrivate));
   LK_ASSIGN(taken_, host::try_lock(folder, kHubLockName));
+  if (taken_) folder.share(taken_->get());  // its other users' hubs look at it, too
   // What an earlier hub said of itself is not true of this one.
   if (taken_ && ::ftruncate(taken_->get(), 0) == 0) return {};
   if (taken_) return fail(errno_error(errno, folder.path_of(kHubLockName), Code::kFailed));
@@ -46,7 +47,7 @@ Result<void> HubRealm::take() {
 }
 
 Result<void> HubRealm::tell_place(const std::string& address, bool asks) {
-  const std::string line = to_line(HubPlace{address, name, asks});
+  const std::string line = to_line(HubPlace{address, name, asks, ::geteuid()});
   if (::ftruncate(taken_->get(), 0) == 0 && write_all(taken_->get(), line)) return {};
   return fail(errno_error(errno, site.realm().store_folder + "/" + kHubLockName, Code::kFailed));
 }
@@ -129,14 +130,17 @@ Result<HubRealm*> HubRealms::find(const std::string& name, const Person& person)
                 person.name + " may not use the realm " + quote(name) + " of this hub",
                 "ask whoever runs the hub for it");
   }
-  {
-    const std::lock_guard hold(mutex_);
-    const auto found = realms_.find(name);
-    if (found != realms_.end()) return found->second.get();
-  }
+  if (HubRealm* const realm = known(name)) return realm;
   if (every_ && person.has(Role::kLock)) return create(name);
   return fail(Code::kNotFound, "the hub has no realm " + quote(name),
               "an admin creates it: POST /v1/realms");
+}
+
+HubRealm* HubRealms::known(const std::string& name) const {
+  const std::lock_guard hold(mutex_);
+  if (name.empty()) return realms_.size() == 1 ? realms_.begin()->second.get() : nullptr;
+  const auto found = realms_.find(name);
+  return found == realms_.end() ? nullptr : found->second.get();
 }
 
 std::vector<HubRealm*> HubRealms::all() const {

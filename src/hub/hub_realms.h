@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "hub/pace.h"
 #include "hub/people/person.h"
 #include "service/site.h"
 
@@ -32,6 +33,7 @@ struct HubRealm {
 
   const std::string name;
   service::Site site;
+  Pace pace;
 
  private:
   std::atomic<std::int64_t> followed_ms_ = 0;
@@ -59,6 +61,8 @@ class HubRealms {
   // The realm that a person names; "": the one that it may enter. operation_not_permitted: it may
   // not. not_found: there is none. limit_exceeded: there are too many to create another.
   Result<HubRealm*> find(const std::string& name, const Person& person);
+  // The same, if it is known already, whoever asks; null: not known.
+  HubRealm* known(const std::string& name) const;
   std::vector<HubRealm*> all() const;
 
  private:

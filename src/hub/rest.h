@@ -18,6 +18,8 @@ class Rest {
 
   // May block on the store, never on a lock. REQUIRES: the path begins with /v1.
   void handle(const Visit& visit);
+  // Does it ask one table one short question? Then its realm; else null.
+  HubRealm* short_call(const Visit& visit) const;
 
  private:
   using Handle = Result<Answer> (Rest::*)(const Visit& visit, Seat& seat);
@@ -25,6 +27,7 @@ class Rest {
     const char* method;
     const char* name;
     Handle handle;
+    bool is_short = false;
   };
   static const std::vector<Route>& routes();
 
