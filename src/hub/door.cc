@@ -238,18 +238,48 @@ Result<Reply<AcquireResult>> Door::await(const service::AwaitCall& sent) {
   return reply;
 }
 
+// As if the table had seen the process die: its place is free, and so is what was handed over to it
+// and not taken.
+Result<void> Door::bury_waiter(const core::LeaseId& id) {
+  LK_CHECK(person_.must_have(Role::kLock));
+  LK_ASSIGN(Service* const inner, realm_.site.service());
+  service::ListCall call;
+  call.scan_layouts = false;
+  LK_ASSIGN(const Reply<service::ListReply> all, inner->list(call));
+  const auto bury = [&](const core::Lease& request) {
+    const core::Attachment& waiting = request.holds.front();
+    if (request.id != id || !person_.owns(request.owner) || !waiting.is_remote()) return;
+    desk_.waits.died(waiting.start_ticks);
+  };
+  for (const core::Waiter& waiter : all.value.waiters) bury(waiter.request);
+  for (const service::ListedLease& listed : all.value.leases) {
+    if (listed.lease.confirm_by_mono_ms != 0) bury(listed.lease);
+  }
+  LK_CHECK(inner->purge({}));
+  desk_.changed();
+  return {};
+}
+
 Result<Reply<AcquireResult>> Door::leave(const service::LeaveCall& sent) {
   if (from_ == From::kHere) return pass(Role::kLock, sent, &Service::leave);
-  auto before = find_wait(sent.id);
-  if (!before && before.error().code == Code::kNotFound && !relay_.empty()) {
-    // Its relay asks again: the answer was lost.
+  if (sent.gone && !relay_.empty()) {
+    LK_CHECK(bury_waiter(sent.id));
     AcquireResult left;
     left.outcome = sent.why;
     return Reply<AcquireResult>{std::move(left), {}};
   }
+  auto before = find_wait(sent.id);
+  // It left before, and its relay asks again because the answer was lost; or what it was granted
+  // has ended. The table knows.
+  const bool over = !before && before.error().code == Code::kNotFound && !relay_.empty();
+  if (over) return pass(Role::kLock, sent, &Service::leave);
   if (!before) return fail(std::move(before.error()));
   if (*before) return Reply<AcquireResult>{std::move(**before), {}};
-  LK_ASSIGN(AcquireResult left, desk_.waits.leave(sent.id, sent.why));
+  service::LeaveCall call = sent;
+  if (!relay_.empty()) {
+    LK_ASSIGN(call.caller, caller(Role::kLock, sent.caller));
+  }
+  LK_ASSIGN(AcquireResult left, desk_.waits.leave(call));
   desk_.changed();
   return Reply<AcquireResult>{std::move(left), {}};
 }

@@ -100,6 +100,7 @@ class Door final : public service::Service {
   Result<service::Caller> caller(Role role, const service::Caller& sent);
   Result<service::AcquireCall> prepared(const service::AcquireCall& sent);
   Result<core::Attachment> attached(const core::Attachment& sent);
+  Result<void> bury_waiter(const core::LeaseId& id);
   Result<void> check_parent(const service::ParentLease& parent);
   Result<std::optional<Quotas::Asking>> check_quota(std::size_t more, service::Service& inner);
   Result<void> check_drain(const service::AcquireCall& call, service::Service& inner);

@@ -69,10 +69,10 @@ std::string wire_text(const Waits::Outcome& outcome, const Clock& clock) {
 
 const std::vector<Rest::Route>& Rest::routes() {
   static const std::vector<Route> kRoutes = {
-      {"POST", "acquire", &Rest::acquire},
-      {"POST", "release", &Rest::release},
-      {"POST", "renew", &Rest::renew},
-      {"POST", "check", &Rest::check},
+      {"POST", "acquire", &Rest::acquire, true},
+      {"POST", "release", &Rest::release, true},
+      {"POST", "renew", &Rest::renew, true},
+      {"POST", "check", &Rest::check, true},
       {"GET", "list", &Rest::list},
       {"POST", "break", &Rest::break_leases},
       {"GET", "messages", &Rest::messages},
@@ -88,6 +88,13 @@ const std::vector<Rest::Route>& Rest::routes() {
 Result<std::unique_ptr<Seat>> Rest::seat(const Visit& visit) {
   LK_ASSIGN(HubRealm* const realm, realms_.find(visit.target.value("realm"), visit.person));
   return Seat::take(desk_, *realm, visit);
+}
+
+HubRealm* Rest::short_call(const Visit& visit) const {
+  const bool is_short = std::ranges::any_of(routes(), [&](const Route& route) {
+    return route.is_short && visit.is(route.method, {"v1", route.name});
+  });
+  return is_short ? realms_.known(visit.target.value("realm")) : nullptr;
 }
 
 void Rest::handle(const Visit& visit) {
@@ -194,12 +201,16 @@ Result<void> Rest::call(const Visit& visit) {
   }
   LK_ASSIGN(const auto call,
             service::wire::from_json<service::AwaitCall>(json.value("with", Json()), desk_.clock));
-  LK_ASSIGN(const auto before, here->door.find_wait(call.id));
+  const auto before = here->door.find_wait(call.id);
+  if (!before) {  // what it was granted has ended, perhaps: the table knows
+    reply_with(service::wire::serve(here->door, visit.request.body, desk_.clock));
+    return {};
+  }
   const auto tell = [reply_with, &clock = desk_.clock](const Waits::Outcome& outcome) {
     reply_with(wire_text(outcome, clock));
   };
-  if (before) {
-    tell(*before);
+  if (*before) {
+    tell(**before);
     return {};
   }
   const auto asker =

@@ -45,8 +45,15 @@ void Waits::forget(std::uint64_t number) {
 void Waits::add(Wait wait) {
   const std::lock_guard hold(mutex_);
   announced_.erase(wait.number);
-  if (entries_.contains(wait.id)) return;
   ids_[wait.number] = wait.id;
+  if (const auto known = entries_.find(wait.id); known != entries_.end()) {
+    Entry& entry = *known->second;
+    if (entry.wait.number != wait.number) ids_.erase(entry.wait.number);
+    entry.contact_ms = now_ms();
+    entry.outcome.reset();
+    entry.wait = std::move(wait);
+    return;
+  }
   auto entry = std::make_shared<Entry>();
   entry->contact_ms = now_ms();
   entry->last.outcome = core::Outcome::kQueued;
@@ -70,6 +77,7 @@ std::size_t Waits::count() const {
 core::Alive Waits::alive(std::uint64_t number) const {
   const std::lock_guard hold(mutex_);
   const std::int64_t now = now_ms();
+  if (dead_.contains(number)) return core::Alive::kDead;
   // Of an earlier life of this hub, perhaps: they have the time to come back.
   if (now - started_ms_ < kKeptMs || announced_.contains(number)) return core::Alive::kAlive;
   const auto id = ids_.find(number);
@@ -77,6 +85,26 @@ core::Alive Waits::alive(std::uint64_t number) const {
   const Entry& entry = *entries_.at(id->second);
   const bool there = !entry.askers.empty() || now - entry.contact_ms < kKeptMs;
   return there ? core::Alive::kAlive : core::Alive::kDead;
+}
+
+void Waits::died(std::uint64_t number) {
+  std::vector<Asker> askers;
+  service::AcquireResult last;
+  {
+    std::unique_lock hold(mutex_);
+    const std::int64_t now = now_ms();
+    std::erase_if(dead_, [&](const auto& each) { return now - each.second > 2 * kKeptMs; });
+    const auto id = ids_.find(number);
+    if (id != ids_.end()) {
+      const std::shared_ptr<Entry> entry = entries_.at(id->second);
+      changed_.wait(hold, [&] { return !entry->busy; });
+      askers.swap(entry->askers);
+      last = entry->last;
+      remove(*entry);
+    }
+    dead_[number] = now;
+  }
+  for (const Asker& each : askers) each.then(last);
 }
 
 void Waits::woken(const std::vector<std::uint64_t>& words) {
@@ -96,8 +124,7 @@ std::uint64_t Waits::ask(const core::LeaseId& id, std::int64_t at_most_ms, Then 
   const std::shared_ptr<Entry> entry = found->second;
   if (entry->outcome) {
     const Outcome outcome = std::move(*entry->outcome);
-    ids_.erase(entry->wait.number);
-    entries_.erase(found);
+    remove(*entry);
     hold.unlock();
     then(outcome);
     return 0;
@@ -116,32 +143,42 @@ void Waits::gone(std::uint64_t asker) {
   }
 }
 
-Waits::Outcome Waits::leave(const core::LeaseId& id, core::Outcome why) {
+Waits::Outcome Waits::leave(const service::LeaveCall& asked) {
+  service::LeaveCall call = asked;
   const auto is_lost = [](const Outcome& outcome) {
     return !outcome && outcome.error().code == Code::kLost;
   };
   std::shared_ptr<Entry> entry;
+  Wait wait;
   {
     std::unique_lock hold(mutex_);
-    const auto found = entries_.find(id);
-    if (found == entries_.end()) return no_wait(id);
+    const auto found = entries_.find(call.id);
+    if (found == entries_.end()) return no_wait(call.id);
     entry = found->second;
     changed_.wait(hold, [&] { return !entry->busy; });
     if (entry->outcome && !is_lost(*entry->outcome)) return *entry->outcome;
     entry->busy = true;
+    wait = entry->wait;
   }
-  const auto service = entry->wait.realm->site.service();
-  auto left = service ? (*service)->leave({entry->wait.caller, id, why})
-                      : std::unexpected<Error>(service.error());
+  if (call.caller.owner.agent.empty()) call.caller = wait.caller;
+  call.caller.owner = wait.caller.owner;
+  const auto service = wait.realm->site.service();
+  auto left = service ? (*service)->leave(call) : std::unexpected<Error>(service.error());
   Outcome outcome = left ? Outcome(std::move(left->value)) : fail(std::move(left.error()));
   if (service && is_lost(outcome)) {
     // Handed over, perhaps, to a process that has died since, and cannot take it any more.
-    static_cast<void>((*service)->release({entry->wait.caller, {}, {id}, {}, false, {}, false}));
+    static_cast<void>((*service)->release({wait.caller, {}, {call.id}, {}, false, {}, false}));
   }
   decided(entry, outcome);
   const std::lock_guard hold(mutex_);
-  if (entries_.erase(id) > 0) ids_.erase(entry->wait.number);
+  remove(*entry);
   return outcome;
+}
+
+// REQUIRES: mutex_
+void Waits::remove(const Entry& entry) {
+  const std::uint64_t number = entry.wait.number;
+  if (entries_.erase(core::LeaseId(entry.wait.id)) > 0) ids_.erase(number);
 }
 
 // Tells whoever asks; where nobody does, it is kept for the next.
@@ -153,17 +190,23 @@ void Waits::decided(const std::shared_ptr<Entry>& entry, Outcome outcome) {
     askers.swap(entry->askers);
     if (askers.empty()) {
       entry->outcome = outcome;
-    } else if (entries_.erase(entry->wait.id) > 0) {
-      ids_.erase(entry->wait.number);
+    } else {
+      remove(*entry);
     }
     changed_.notify_all();
   }
   for (const Asker& each : askers) each.then(outcome);
 }
 
+// Its client may ask again meanwhile, which changes it.
+Wait Waits::wait_of(const Entry& entry) const {
+  const std::lock_guard hold(mutex_);
+  return entry.wait;
+}
+
 // One glance. REQUIRES: entry->busy, set by this thread.
 void Waits::look(const std::shared_ptr<Entry>& entry) {
-  const Wait& wait = entry->wait;
+  const Wait wait = wait_of(*entry);
   const auto service = wait.realm->site.service();
   if (!service) return decided(entry, fail(service.error()));
   const bool late = wait.until_ms && now_ms() >= *wait.until_ms;
@@ -177,7 +220,7 @@ void Waits::look(const std::shared_ptr<Entry>& entry) {
   entry->busy = false;
   if (reply->value.lease.id != wait.id) {  // it asked again: it has another id now
     auto moved = entries_.extract(wait.id);
-    moved.key() = ids_[wait.number] = entry->wait.id = reply->value.lease.id;
+    moved.key() = ids_[entry->wait.number] = entry->wait.id = reply->value.lease.id;
     entries_.insert(std::move(moved));
   }
   entry->last = std::move(reply->value);
@@ -186,19 +229,19 @@ void Waits::look(const std::shared_ptr<Entry>& entry) {
 
 // Nobody has asked for a minute: its place is free, and so is what it was granted.
 void Waits::give_up(const std::shared_ptr<Entry>& entry) {
-  const Wait& wait = entry->wait;
+  const Wait wait = wait_of(*entry);
   if (const auto service = wait.realm->site.service()) {
     const auto left = (*service)->leave({wait.caller, wait.id, core::Outcome::kInterrupted});
     const bool granted = left && left->value.outcome == core::Outcome::kGranted;
     const bool had =
         entry->outcome && *entry->outcome && (*entry->outcome)->outcome == core::Outcome::kGranted;
-    if (granted || had) {
-      static_cast<void>((*service)->release({wait.caller, {}, {wait.id}, {}, false, {}, false}));
+    if (granted || had) {  // but not what another process of its owner keeps
+      static_cast<void>((*service)->release({wait.caller, {}, {wait.id}, {}, false, {}, true}));
     }
   }
   const std::lock_guard hold(mutex_);
   entry->busy = false;
-  if (entries_.erase(wait.id) > 0) ids_.erase(wait.number);
+  remove(*entry);
   changed_.notify_all();
 }
 

@@ -46,6 +46,7 @@ class Waits {
   // Before the request: from now on its number lives. Followed by add() or forget().
   void announce(std::uint64_t number);
   void forget(std::uint64_t number);
+  // One of that id whose client has asked again goes on under the new number.
   void add(Wait wait);
 
   // nullopt: there is none of that id.
@@ -54,8 +55,12 @@ class Waits {
   // Returns a number for gone(): its client is not there any more.
   std::uint64_t ask(const core::LeaseId& id, std::int64_t at_most_ms, Then then);
   void gone(std::uint64_t asker);
-  // It leaves the queue. The answer is `why`, unless it was granted before.
-  Outcome leave(const core::LeaseId& id, core::Outcome why);
+  // It leaves the queue. The answer is `why`, unless it was granted before. Without an owner in the
+  // call, whoever waits is meant.
+  Outcome leave(const service::LeaveCall& call);
+
+  // The client of that number has died. If it is in the queue, the table finds it dead from now on.
+  void died(std::uint64_t number);
 
   // For the table: does that client live? Never blocks for long.
   core::Alive alive(std::uint64_t number) const;
@@ -85,6 +90,8 @@ class Waits {
   std::int64_t now_ms() const { return clock_.now().mono_ms; }
   void loop();
   void look(const std::shared_ptr<Entry>& entry);
+  Wait wait_of(const Entry& entry) const;
+  void remove(const Entry& entry);
   void decided(const std::shared_ptr<Entry>& entry, Outcome outcome);
   void give_up(const std::shared_ptr<Entry>& entry);
 
@@ -95,6 +102,7 @@ class Waits {
   Entries entries_;
   std::map<std::uint64_t, core::LeaseId> ids_;  // by number
   std::map<std::uint64_t, std::int64_t> announced_;
+  std::map<std::uint64_t, std::int64_t> dead_;  // since when; for as long as a handoff is kept
   std::set<std::uint64_t> woken_;
   std::uint64_t askers_ = 0;
   bool ending_ = false;

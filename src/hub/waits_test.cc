@@ -53,7 +53,9 @@ class WaitsTest : public testing::Test {
     runtime_.remote_alive = [this](std::uint64_t number) { return desk_->waits.alive(number); };
     runtime_.woken = [this](const auto& words) { desk_->waits.woken(words); };
   }
-  Door door() { return {*desk_, *realm_, {"alice", kEveryRole, {"*"}}}; }
+  Door door(const std::string& relay = "") {
+    return {*desk_, *realm_, {"alice", kEveryRole, {"*"}}, Door::From::kNetwork, relay};
+  }
   service::AcquireCall call(const std::string& agent) {
     service::AcquireCall call;
     call.caller.owner = {agent, ""};
@@ -100,6 +102,90 @@ class WaitsTest : public testing::Test {
   std::unique_ptr<HubRealm> realm_;
   std::unique_ptr<Desk> desk_;
 };
+
+TEST_F(WaitsTest, WhoeverAsksForTheSameAgainKeepsThePlace) {
+  clock_.advance(kKeptMs);  // the hub is not a new one: only numbers that it knows are alive
+  service::AcquireCall wanted = call("waiter");
+  wanted.wait = true;
+  wanted.caller.request_id = wanted.terms.request_id = "r1";
+  const auto first = door().acquire(wanted, service::kWaitForever).value().value;
+  const auto again = door().acquire(wanted, service::kWaitForever).value().value;
+  ASSERT_EQ(again.outcome, core::Outcome::kQueued);
+  ASSERT_EQ(again.lease.id, first.lease.id);
+  ASSERT_EQ(list().waiters.size(), 1U);
+  EXPECT_EQ(desk_->waits.alive(list().waiters.front().wake), core::Alive::kAlive);
+  release("holder");
+  EXPECT_EQ(ask(first.lease.id)->outcome, core::Outcome::kGranted);
+}
+
+TEST_F(WaitsTest, WhoeverLeavesAgainHearsTheSameEvenFromANewHub) {
+  const auto queued = acquire("waiter", true);
+  Door far = door("relay");
+  service::LeaveCall leave{call("waiter").caller, queued.lease.id, core::Outcome::kTimeout};
+  leave.caller.request_id = "leave";
+  EXPECT_EQ(far.leave(leave)->value.outcome, core::Outcome::kTimeout);
+  start_hub();
+  Door after = door("relay");
+  EXPECT_EQ(after.leave(leave)->value.outcome, core::Outcome::kTimeout);
+}
+
+TEST_F(WaitsTest, WhatWasGrantedAndHasEndedIsLostForWhoeverLeavesLate) {
+  const auto queued = acquire("waiter", true);
+  release("holder");
+  start_hub();
+  release("waiter");
+  Door far = door("relay");
+  service::LeaveCall leave{call("waiter").caller, queued.lease.id, core::Outcome::kTimeout};
+  leave.caller.request_id = "leave";
+  const auto left = far.leave(leave);
+  ASSERT_FALSE(left);
+  EXPECT_EQ(left.error().code, Code::kLost);
+}
+
+TEST_F(WaitsTest, ADeadClientsPlaceIsFree) {
+  const auto queued = acquire("waiter", true);
+  const auto later = acquire("later", true);
+  service::LeaveCall leave{call("waiter").caller, queued.lease.id};
+  leave.gone = true;
+  EXPECT_TRUE(door("relay").leave(leave));
+  EXPECT_EQ(list().waiters.size(), 1U);
+  EXPECT_EQ(desk_->waits.count(), 1U);
+  release("holder");
+  EXPECT_EQ(ask(later.lease.id)->outcome, core::Outcome::kGranted);
+}
+
+TEST_F(WaitsTest, WhatADeadClientHasNotTakenGoesToTheNext) {
+  const auto queued = acquire("waiter", true);
+  const auto later = acquire("later", true);
+  start_hub();  // it knows of none of them until they come back
+  release("holder");
+  EXPECT_EQ(held(), 0U);
+  service::LeaveCall leave{call("waiter").caller, queued.lease.id};
+  leave.gone = true;
+  EXPECT_TRUE(door("relay").leave(leave));
+  ASSERT_TRUE(door().find_wait(later.lease.id));
+  EXPECT_EQ(held(), 1U);
+}
+
+TEST_F(WaitsTest, WhatADeadClientHadTakenStays) {
+  const auto queued = acquire("waiter", true);
+  release("holder");
+  EXPECT_EQ(ask(queued.lease.id)->outcome, core::Outcome::kGranted);
+  service::LeaveCall leave{call("waiter").caller, queued.lease.id};
+  leave.gone = true;
+  EXPECT_TRUE(door("relay").leave(leave));
+  EXPECT_EQ(held(), 1U) << "another process of its owner may count on it";
+}
+
+TEST_F(WaitsTest, NobodyLeavesForAnother) {
+  const auto queued = acquire("waiter", true);
+  Door other(*desk_, *realm_, {"bob", kEveryRole, {"*"}}, Door::From::kNetwork, "relay");
+  service::LeaveCall leave{call("waiter").caller, queued.lease.id, core::Outcome::kTimeout};
+  const auto refused = other.leave(leave);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kNotFound);
+  EXPECT_EQ(list().waiters.size(), 1U);
+}
 
 TEST_F(WaitsTest, APlaceThatNobodyAsksForIsKeptForAMinute) {
   const auto queued = acquire("waiter", true);

@@ -28,6 +28,7 @@
 #include "host/process.h"
 #include "host/signals.h"
 #include "relay/hub_link.h"
+#include "relay/places.h"
 #include "relay/tenants.h"
 #include "remote/relay_line.h"
 
@@ -119,10 +120,6 @@ class Relay {
   void serve(const Folder& folder, int listening, int ended);
 
  private:
-  struct Waiting {
-    std::string realm;
-    Json caller;
-  };
   // One connection.
   struct Talker {
     int socket = -1;
@@ -130,11 +127,7 @@ class Relay {
     bool awaiting = false;   // its thread hears nothing meanwhile
     bool abandoned = false;  // the process has gone, and what it waited for is left
   };
-  struct Process {
-    int connections = 0;
-    std::map<std::string, Waiting> waits;      // by id
-    std::map<std::string, std::string> rules;  // of its keys, by realm, until the hub has seen them
-  };
+  using Rules = std::map<std::string, std::string>;  // of keys, by realm
 
   Result<std::shared_ptr<HubLink>> link();
   void talk(const Fd& socket, std::uint64_t talker);
@@ -152,11 +145,10 @@ class Relay {
   Result<Numbers> translate(Json& call);
   Result<void> translate_one(Json& with, const char* name, Numbers& numbers);
   Result<std::string> forward(const std::string& realm, const std::string& body, int ms);
-  void note_wait(const std::string& process, const std::string& realm, const Json& call,
-                 const std::string& reply);
   void joined(std::uint64_t talker, const std::string& process);
   void left(const std::string& process);
-  void leave_queue(const std::string& id, const Waiting& waiting);
+  void leave_queue(const std::string& id);
+  bool try_leave(const std::string& id);
 
   const realm::ServerUrl url_;
   const realm::Environment env_;
@@ -169,14 +161,16 @@ class Relay {
   std::atomic<std::int64_t> contact_ms_ = -1;  // when the last answered beat was sent; -1: never
   std::atomic<std::uint64_t> mark_ = 0;
 
+  Places places_;
+
   std::mutex mutex_;  // protects what is below
   std::condition_variable urgent_;
   bool died_ = false;
   std::map<std::uint64_t, Talker> talkers_;
   std::uint64_t last_talker_ = 0;
-  std::map<std::string, Process> processes_;
-  std::uint64_t logins_ = 0;       // what they looked like when
-  std::shared_ptr<HubLink> link_;  // was made
+  std::map<std::string, Rules> rules_;  // by process, until the hub has seen them
+  std::uint64_t logins_ = 0;            // what they looked like when
+  std::shared_ptr<HubLink> link_;       // was made
 };
 
 Result<realm::Login> login_for(const std::string& url, const realm::Environment& env) {
@@ -298,14 +292,14 @@ std::string Relay::note_rules(const std::string& process, const std::string& rea
                               const Json& call) {
   const Json& rules = object_at(object_at(call, "with"), "rules");
   const std::lock_guard hold(mutex_);
-  processes_[process].rules[realm] = rules.dump();
+  rules_[process][realm] = rules.dump();
   return Json{{"reply", {{"rules", rules}}}}.dump();
 }
 
 std::string Relay::with_rules(const std::string& process, const std::string& realm,
                               std::string body) {
   const std::lock_guard hold(mutex_);
-  const auto& all = processes_[process].rules;
+  const Rules& all = rules_[process];
   const auto found = all.find(realm);
   if (found == all.end() || !body.starts_with("{\"")) return body;
   return "{\"rules\":" + found->second + "," + body.substr(1);
@@ -331,6 +325,7 @@ std::string Relay::answer(std::uint64_t talker, const std::string& process,
                          with["at_most_ms"].is_number_integer() &&
                          with["at_most_ms"] > kAwaitMostMs;
   if (shortened) call["with"]["at_most_ms"] = kAwaitMostMs;
+  const Places::Turn turn = places_.begin(realm, call);
   if (awaits) set_awaiting(talker, true);
   const int ms = awaits ? kCallMs + kAwaitMostMs : kCallMs;
   const std::string body = !translated->empty() || shortened ? call.dump() : line;
@@ -340,42 +335,19 @@ std::string Relay::answer(std::uint64_t talker, const std::string& process,
   tenants_->confirm(*translated, host::since_boot_ms());
   {
     const std::lock_guard hold(mutex_);
-    const auto known = processes_.find(process);
-    if (known != processes_.end()) known->second.rules.erase(realm);
+    const auto known = rules_.find(process);
+    if (known != rules_.end()) known->second.erase(realm);
   }
-  note_wait(process, realm, call, *text);
+  places_.note(process, realm, call, *text);
   return text_at(call, "call") == "list" ? tenants_->with_processes(*text) : *text;
 }
 
 // --- waits ---------------------------------------------------------------------------------------
 
-void Relay::note_wait(const std::string& process, const std::string& realm, const Json& call,
-                      const std::string& reply) {
-  const std::string name = text_at(call, "call");
-  const Json& with = object_at(call, "with");
-  const bool asks = name == "acquire" && with.contains("wait") && with["wait"] == true;
-  if (!asks && name != "await" && name != "leave") return;
-  const Json json = Json::parse(reply, nullptr, false);
-  const Json& value = object_at(object_at(json, "reply"), "value");
-  if (value.is_null()) return;
-  const std::lock_guard hold(mutex_);
-  const auto known = processes_.find(process);
-  if (known == processes_.end()) return;  // it has gone meanwhile, and what it waited for is left
-  auto& waits = known->second.waits;
-  if (!asks) waits.erase(text_at(with, "id"));
-  if (text_at(value, "outcome") != "queued") return;
-  Json caller = object_at(with, "caller");
-  if (caller.is_object()) {
-    caller.erase("request_id");
-    caller.erase("tell");
-  }
-  waits[text_at(object_at(value, "lease"), "id")] = {realm, std::move(caller)};
-}
-
 void Relay::joined(std::uint64_t talker, const std::string& process) {
+  places_.joined(process);
   const std::lock_guard hold(mutex_);
   talkers_[talker].process = process;
-  ++processes_[process].connections;
 }
 
 void Relay::set_awaiting(std::uint64_t talker, bool awaiting) {
@@ -408,35 +380,33 @@ void Relay::check_awaiting(std::uint64_t number) {
   std::thread([this, process] { left(process); }).detach();
 }
 
-// Nobody is left who could take what it waits for.
 void Relay::left(const std::string& process) {
-  std::map<std::string, Waiting> waits;
+  const auto waits = places_.left(process);
+  if (!waits) return;
   {
     const std::lock_guard hold(mutex_);
-    const auto found = processes_.find(process);
-    if (found == processes_.end() || --found->second.connections > 0) return;
-    waits = std::move(found->second.waits);
-    processes_.erase(found);
+    rules_.erase(process);
   }
-  for (const auto& [id, waiting] : waits) leave_queue(id, waiting);
+  for (const std::string& id : *waits) leave_queue(id);
 }
 
-void Relay::leave_queue(const std::string& id, const Waiting& waiting) {
-  const Json leave{{"call", "leave"},
-                   {"with", {{"caller", waiting.caller}, {"id", id}, {"why", "interrupted"}}}};
-  Result<std::string> text = forward(waiting.realm, leave.dump(), kCallMs);
+void Relay::leave_queue(const std::string& id) {
   // After a minute the hub gives its place away by itself.
   const std::int64_t until = host::since_boot_ms() + realm::kSessionMs;
-  while (!text && is_silence(text.error()) && host::since_boot_ms() < until) {
+  while (!try_leave(id) && host::since_boot_ms() < until) {
     std::this_thread::sleep_for(kLeaveAgain);
-    text = forward(waiting.realm, leave.dump(), kCallMs);
   }
-  if (!text) return;
-  const Json json = Json::parse(*text, nullptr, false);
-  if (text_at(object_at(object_at(json, "reply"), "value"), "outcome") != "granted") return;
-  const Json release{{"call", "release"},
-                     {"with", {{"caller", waiting.caller}, {"leases", Json::array({id})}}}};
-  static_cast<void>(forward(waiting.realm, release.dump(), kCallMs));
+  places_.forget(id);
+}
+
+// False: the hub cannot be reached.
+bool Relay::try_leave(const std::string& id) {
+  const auto [turn, waiting] = places_.begin_to_leave(id);
+  if (!waiting) return true;
+  const Json with{{"caller", waiting->caller}, {"id", id}, {"why", "interrupted"}, {"gone", true}};
+  const auto text =
+      forward(waiting->realm, Json{{"call", "leave"}, {"with", with}}.dump(), kCallMs);
+  return text || !is_silence(text.error());
 }
 
 // --- connections ---------------------------------------------------------------------------------

@@ -50,6 +50,9 @@ struct LeaveCall {
   Caller caller;
   core::LeaseId id;
   core::Outcome why = core::Outcome::kInterrupted;  // or kTimeout
+  // A relay says it of its client: it has died. So a handoff that it has not taken is withdrawn,
+  // and the answer says nothing about what it has.
+  bool gone = false;
 };
 
 struct ReleaseCall {

@@ -30,11 +30,12 @@ std::unique_ptr<Door> program_door(const std::string& program, const std::string
 
 std::int64_t monotonic_ns();
 
-// Through a hub, a request whose answer was lost is repeated under an id that no history knows. If
-// what it got was over by then, it is told so.
-inline bool may_be_repeated(const Asked& asked, const std::map<std::string, std::string>& env) {
-  return env.contains("LOCKKEEPER_SERVER") && asked.verb == Verb::kAcquire &&
-         asked.request_id.empty() && asked.under.empty();
+// Through a hub, a request whose answer was lost is repeated by itself. If what it got was over by
+// then, it is told that this is lost. (Under an id of an earlier call, that is another matter.)
+inline bool may_be_repeated(const Call& call, const std::map<std::string, std::string>& env) {
+  const std::string& id = call.asked.request_id;
+  const bool first = id.empty() || id == "r" + std::to_string(call.number);
+  return env.contains("LOCKKEEPER_SERVER") && call.asked.verb == Verb::kAcquire && first;
 }
 
 // An answer that has no place in a history is a failure of the run: says so and ends the process.

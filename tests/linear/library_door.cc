@@ -139,7 +139,7 @@ class LibraryDoor final : public Door {
     const auto result = locks.acquire(command);
     if (!result) {
       call.told.word = word_of(result.error(), call.asked);
-      if (call.told.word == "lost" && may_be_repeated(call.asked, env_)) call.told.word = "unknown";
+      if (call.told.word == "lost" && may_be_repeated(call, env_)) call.told.word = "unknown";
       return;
     }
     call.told.word = service::outcome_name(result->outcome);

@@ -154,7 +154,7 @@ class ProgramDoor final : public Door {
     const Json json = Json::parse(out, nullptr, false);
     if (!json.is_object()) give_up("not an object: " + out);
     read_answer(call, json, WEXITSTATUS(status));
-    if (call.told.word == "lost" && may_be_repeated(call.asked, env_)) call.told.word = "unknown";
+    if (call.told.word == "lost" && may_be_repeated(call, env_)) call.told.word = "unknown";
     // It may stand in the queue, and has ended.
     if (call.told.word == "unknown") killed_(call, {began, monotonic_ns()});
     return true;

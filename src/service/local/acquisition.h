@@ -46,6 +46,7 @@ class Acquisition {
   Result<Results> await(const Write& write, std::int64_t at_most_ms);
   Result<Results> leave(const Write& write, core::Outcome why);
   AcquireResult last_look() const;  // what the queue said last
+  const core::Owner& owner() const { return parts_.front().request.owner; }
   // Goes on with a request that another process, or an earlier life of this one, has queued.
   Result<Results> resume(core::AcquireReply queued);
   // Takes over another tool's lock, which all these artefacts show: their leases end in the commit
@@ -55,6 +56,8 @@ class Acquisition {
     std::string identity;  // of the artefact, as it is now
   };
   Result<AcquireResult> take_over(const Write& write, const std::vector<Foreign>& artefacts);
+
+  std::uint64_t order = 0;  // of those that ask for one request, the higher is the newer
 
  private:
   bool together() const { return parts_.size() > 1; }

@@ -23,6 +23,11 @@ std::unexpected<Error> no_resource() {
   return fail(Code::kUsage, "no resource was named", "name at least one path or key");
 }
 
+std::unexpected<Error> not_waiting(const core::LeaseId& id) {
+  return fail(Code::kNotFound, "no request of yours waits under the id " + id.text(),
+              "ask for the resources again");
+}
+
 // The lock of another tool that is meant: by the path of its artefact, or by what it holds.
 const core::Lease* find_foreign(const ListReply& all, const AdoptCall& call) {
   for (const ListedLease& listed : all.leases) {
@@ -122,7 +127,9 @@ Result<Reply<AcquireResult>> LocalService::finish(const Caller& caller, Change& 
   AcquireResult& result = results->front();
   if (result.outcome == core::Outcome::kQueued) {
     const std::lock_guard<std::mutex> hold(mutex_);
-    waiting_[result.lease.id] = std::move(acquisition);
+    auto& kept = waiting_[result.lease.id];
+    // Another thread may have asked for the same again: then its word is the one to sleep on.
+    if (!kept || kept->order < acquisition->order) kept = std::move(acquisition);
   }
   return Reply<AcquireResult>{std::move(result), deliver(caller, change)};
 }
@@ -141,6 +148,7 @@ Result<Reply<AcquireResult>> LocalService::acquire(const AcquireCall& call) {
   Change change(table_, call.caller);
   auto acquisition = std::make_unique<Acquisition>(
       table_, std::vector<Acquisition::Part>{{std::move(request), call.replaces}});
+  acquisition->order = ++asked_;
   auto results = acquisition->begin(change.writer());
   return finish(call.caller, change, std::move(acquisition), std::move(results));
 }
@@ -161,14 +169,18 @@ Result<Reply<std::vector<AcquireResult>>> LocalService::acquire_together(
 
 // The acquisition that waits under this id. Where this process has none, another one, or an
 // earlier life of this one, has queued it: then it goes on from what the table knows.
-Result<std::unique_ptr<Acquisition>> LocalService::take_waiting(const core::LeaseId& id) {
+Result<std::unique_ptr<Acquisition>> LocalService::take_waiting(const core::Owner& owner,
+                                                                const core::LeaseId& id) {
   {
     const std::lock_guard<std::mutex> hold(mutex_);
-    if (auto found = waiting_.extract(id)) return std::move(found.mapped());
+    const auto found = waiting_.find(id);
+    if (found != waiting_.end() && found->second->owner() != owner) return not_waiting(id);
+    if (found != waiting_.end()) return std::move(waiting_.extract(found).mapped());
   }
   LK_ASSIGN(const std::optional<core::Waiter> waiter,
             table_.get([&](core::Table& table) { return table.state().waiter(id); }));
   if (!waiter) return nullptr;
+  if (waiter->request.owner != owner) return not_waiting(id);
   core::AcquireRequest request;
   request.owner = waiter->request.owner;
   request.claims = waiter->request.claims;
@@ -196,6 +208,11 @@ Result<Reply<AcquireResult>> LocalService::handed_over(const Caller& caller,
   AcquireResult result;
   core::AcquireReply reply;
   LK_ASSIGN(const kv::Version version, change.write([&](core::Table& table) -> Result<bool> {
+    LK_ASSIGN(const core::Lease* const lease, table.state().lease(id));
+    LK_ASSIGN(const auto waiter, table.state().waiter(id));
+    const bool other = (lease != nullptr && lease->owner != caller.owner) ||
+                       (waiter && waiter->request.owner != caller.owner);
+    if (other) return not_waiting(id);
     LK_ASSIGN(reply, table.poll(id));
     return reply.again;
   }));
@@ -208,7 +225,7 @@ Result<Reply<AcquireResult>> LocalService::handed_over(const Caller& caller,
 
 Result<Reply<AcquireResult>> LocalService::await(const AwaitCall& call) {
   Change change(table_, call.caller);
-  LK_ASSIGN(std::unique_ptr<Acquisition> acquisition, take_waiting(call.id));
+  LK_ASSIGN(std::unique_ptr<Acquisition> acquisition, take_waiting(call.caller.owner, call.id));
   if (!acquisition) return handed_over(call.caller, call.id, change);
   auto results = acquisition->await(change.writer(), call.at_most_ms);
   return finish(call.caller, change, std::move(acquisition), std::move(results));
@@ -220,7 +237,7 @@ Result<Reply<AcquireResult>> LocalService::leave(const LeaveCall& call) {
                 "give one of these as \"why\"");
   }
   Change change(table_, call.caller, wire::digest(call, clock()));
-  LK_ASSIGN(std::unique_ptr<Acquisition> acquisition, take_waiting(call.id));
+  LK_ASSIGN(std::unique_ptr<Acquisition> acquisition, take_waiting(call.caller.owner, call.id));
   if (!acquisition) {
     // It left before, or was granted before it could leave.
     LK_CHECK(change.write([](core::Table&) -> Result<bool> { return false; }));

@@ -2,6 +2,7 @@
 // leases to other tools.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -69,7 +70,8 @@ class LocalService final : public Service {
                                       Result<Acquisition::Results> results);
 
   Result<core::AcquireRequest> request(const AcquireCall& call) const;
-  Result<std::unique_ptr<Acquisition>> take_waiting(const core::LeaseId& id);
+  Result<std::unique_ptr<Acquisition>> take_waiting(const core::Owner& owner,
+                                                    const core::LeaseId& id);
   Result<Reply<AcquireResult>> handed_over(const Caller& caller, const core::LeaseId& id,
                                            Change& change);
   Result<AcquireResult> adopt_lock(const AdoptCall& call, Change& change);
@@ -90,6 +92,7 @@ class LocalService final : public Service {
   Result<void> end_dead(Change& change);
 
   layout::LockTable& table_;
+  std::atomic<std::uint64_t> asked_ = 0;  // how often
 
   std::mutex mutex_;                                               // protects the two below
   std::map<core::LeaseId, std::unique_ptr<Acquisition>> waiting_;  // by the id to await

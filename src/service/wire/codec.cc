@@ -87,6 +87,7 @@ void fields(Archive& archive, LeaveCall& call) {
   archive("caller", call.caller);
   archive("id", call.id);
   archive("why", call.why);
+  archive("gone", call.gone);
 }
 
 template <class Archive>
