@@ -91,6 +91,14 @@ Result<void> show_page(const Opening& opening, const hub::HubPlace& place, bool 
                 "stop it and try again, or start it with --listen 127.0.0.1:7420");
   }
   std::string url = place.address + "/";
+  if (place.asks && place.user != ::geteuid()) {
+    const auto other = realm::find_user(place.user);
+    return fail(Code::kOperationNotPermitted,
+                "the hub of this realm is run by " +
+                    (other ? other->name : "user " + std::to_string(place.user)) +
+                    ", and only they can let you in",
+                "ask them for a token, and open " + url);
+  }
   if (place.asks) {
     LK_ASSIGN(const std::string pass, hub::make_pass(opening.store, place.realm,
                                                      person_here(opening.context.runtime().env)));

@@ -256,6 +256,15 @@ Result<void> Folder::write(const std::string& name, std::string_view bytes) cons
   return {};
 }
 
+void Folder::share(int fd) const {
+  struct stat own{};
+  struct stat other{};
+  if (::fstat(fd_.get(), &own) != 0 || ::fstat(fd, &other) != 0) return;
+  const mode_t mode = own.st_mode & (S_ISDIR(other.st_mode) ? 07777U : 0666U);
+  static_cast<void>(!::fchown(fd, own.st_uid, own.st_gid));
+  static_cast<void>(::fchmod(fd, mode));
+}
+
 Result<void> Folder::touch(const std::string& name) const {
   if (::utimensat(fd_.get(), name.c_str(), nullptr, AT_SYMLINK_NOFOLLOW) == 0) return {};
   return failed(errno, "touch", name);

@@ -76,6 +76,9 @@ class Folder {
   // same time.
   Result<void> write(const std::string& name, std::string_view bytes) const;
   Result<void> touch(const std::string& name) const;  // mtime = now
+  // An open file or folder in this one gets its owner and group, and lets in whom this one lets in,
+  // as far as we may decide that.
+  void share(int fd) const;
   Result<void> rename(const std::string& from, const Folder& into, const std::string& to) const;
   // A file or an empty folder. Success if it is already gone.
   Result<void> remove(const std::string& name) const;

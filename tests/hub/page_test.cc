@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
 
 #include "hub/hub_peer.h"
 
@@ -63,6 +66,25 @@ TEST_F(Page, ABrowserThatHasAFileIsToldSo) {
   EXPECT_EQ(again.status, 304);
   EXPECT_EQ(again.parts.body, "");
   EXPECT_EQ(fetch(hub, "/page/app.js", "If-None-Match: \"other\"\r\n").status, 200);
+}
+
+TEST_F(Page, InASharedRepositoryOthersSeeWhoseHubItIs) {
+  stage_.git("repo", {"config", "core.sharedRepository", "group"});
+  add_token(stage_, "alice");
+  const HubServer hub(stage_);
+  const std::string told = stage_.repo() + "/.git/lockkeeper/hub.lock";
+  struct stat status{};
+  ASSERT_EQ(::stat(told.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0660U);
+  std::string line;
+  std::getline(std::ifstream(told), line);
+  const auto last = line.rfind(' ');
+  EXPECT_EQ(line.substr(last + 1), std::to_string(::geteuid()));
+  std::ofstream(told) << line.substr(0, last) << " 54321\n";
+  const stage::Answer refused = stage_.as("ann", {"open", "--print"});
+  EXPECT_EQ(refused.status, 77) << refused.all();
+  EXPECT_THAT(refused.err, HasSubstr("the hub of this realm is run by user 54321"));
+  EXPECT_THAT(refused.err, HasSubstr("ask them for a token, and open http://127.0.0.1:"));
 }
 
 TEST_F(Page, APageOfAnotherSiteGetsNothing) {

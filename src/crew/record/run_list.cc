@@ -1,5 +1,7 @@
 #include "crew/record/run_list.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -34,7 +36,10 @@ Result<std::vector<Noted>> noted_in(const Folder& folder) {
 Result<void> list_run(const std::string& store, const std::string& id, const std::string& output) {
   LK_ASSIGN(const Folder folder, Folder::open(store, "", Folder::Kind::kPrivate));
   LK_ASSIGN(const Folder runs, folder.folder(kRunsName));
+  folder.share(runs.fd());  // whoever may use the locks may see what runs
   LK_CHECK(runs.write(file_name_for(id), output));
+  LK_ASSIGN(const std::optional<Fd> noted, runs.open_file(file_name_for(id), O_RDONLY));
+  if (noted) runs.share(noted->get());
   LK_ASSIGN(const std::vector<Noted> all, noted_in(runs));
   for (std::size_t i = kRunsListed; i < all.size(); ++i) LK_CHECK(runs.remove(all[i].name));
   return {};

@@ -90,6 +90,18 @@ TEST_F(RunList, ARunWhoseFilesWereRemovedIsNotFound) {
   EXPECT_EQ(read_run({"r1", output() + "/none"}).error().code, Code::kNotFound);
 }
 
+TEST_F(RunList, WhoeverMayUseTheStoreSeesItsRuns) {
+  const auto mode_of = [&](const std::string& name) {
+    return static_cast<unsigned>(std::filesystem::status(store() + name).permissions());
+  };
+  ASSERT_TRUE(list_run(store(), "r1", output()));
+  EXPECT_EQ(mode_of("/runs"), mode_of(""));
+  std::filesystem::permissions(store(), std::filesystem::perms(02770));
+  ASSERT_TRUE(list_run(store(), "r2", output()));
+  EXPECT_EQ(mode_of("/runs"), 02770U);
+  EXPECT_EQ(mode_of("/runs/r2"), 0660U);
+}
+
 TEST_F(RunList, OnlyTheLastRunsAreKept) {
   for (std::size_t i = 0; i < kRunsListed + 5; ++i) {
     ASSERT_TRUE(list_run(store(), "r" + std::to_string(1000 + i), output()));

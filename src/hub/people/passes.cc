@@ -1,5 +1,7 @@
 #include "hub/people/passes.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 
 #include "base/clock.h"
@@ -13,7 +15,11 @@
 namespace lockkeeper::hub {
 namespace {
 
-constexpr const char* kPassesName = "passes";
+// Several users may share a store. A pass is for the hub of its own user.
+std::string passes_name() {
+  return "passes-" + std::to_string(::geteuid());
+}
+
 constexpr std::string_view kMark = "lkp_";
 constexpr std::size_t kSecretDigits = 64;
 constexpr std::size_t kNameBytes = 200;
@@ -26,7 +32,7 @@ bool is_fresh(const FileStamp& stamp) {
 // Without what is too old.
 Result<Folder> swept_folder(const std::string& store) {
   LK_ASSIGN(const Folder home, Folder::open(store, "", Folder::Kind::kPrivate));
-  LK_ASSIGN(Folder folder, home.folder(kPassesName));
+  LK_ASSIGN(Folder folder, home.folder(passes_name()));
   LK_ASSIGN(const auto names, folder.names());
   for (const std::string& name : names) {
     const auto stamp = folder.stamp(name);
@@ -54,13 +60,15 @@ std::string html_quoted(std::string_view text) {
 }  // namespace
 
 std::string to_line(const HubPlace& place) {
-  return place.address + " " + place.realm + (place.asks ? " tokens\n" : " everybody\n");
+  return place.address + " " + place.realm + (place.asks ? " tokens " : " everybody ") +
+         std::to_string(place.user) + "\n";
 }
 
 std::optional<HubPlace> parse_place(std::string_view line) {
   const std::vector<std::string> words = words_in(line, " \n");
-  if (words.size() != 3) return std::nullopt;
-  return HubPlace{words[0], words[1], words[2] != "everybody"};
+  const auto user = words.size() == 4 ? number_in<std::uint32_t>(words[3]) : std::nullopt;
+  if (!user) return std::nullopt;
+  return HubPlace{words[0], words[1], words[2] != "everybody", *user};
 }
 
 Result<std::string> make_pass(const std::string& store, const std::string& realm,
@@ -78,7 +86,7 @@ std::optional<std::string> realm_of_pass(std::string_view pass) {
 }
 
 std::optional<std::string> find_pass(const std::string& store, std::string_view pass, bool take) {
-  const auto folder = Folder::find(store, kPassesName);
+  const auto folder = Folder::find(store, passes_name());
   if (!folder || !*folder) return std::nullopt;
   const std::string name = sha256_hex(pass);
   const auto stamp = (*folder)->stamp(name);

@@ -20,9 +20,10 @@ namespace lockkeeper::hub {
 // What a hub says of itself in each store that it serves, while it holds the lock of that file.
 inline constexpr const char* kHubLockName = "hub.lock";
 struct HubPlace {
-  std::string address;  // "http://127.0.0.1:7420", "unix:/run/…"
-  std::string realm;    // what the hub calls it
-  bool asks = true;     // for a token
+  std::string address;     // "http://127.0.0.1:7420", "unix:/run/…"
+  std::string realm;       // what the hub calls it
+  bool asks = true;        // for a token
+  std::uint32_t user = 0;  // who runs it
 
   bool is_socket() const { return address.starts_with("unix:"); }
 };

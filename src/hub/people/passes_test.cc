@@ -17,15 +17,16 @@ using testing::HasSubstr;
 
 class Passes : public testing::Test {
  protected:
+  std::string passes() const { return folder_.file("passes-" + std::to_string(::geteuid())); }
   void age(int seconds) const {
-    for (const auto& each : std::filesystem::directory_iterator(folder_.file("passes"))) {
+    for (const auto& each : std::filesystem::directory_iterator(passes())) {
       std::filesystem::last_write_time(
           each, std::filesystem::file_time_type::clock::now() - std::chrono::seconds(seconds));
     }
   }
   std::size_t files() const {
     return static_cast<std::size_t>(
-        std::distance(std::filesystem::directory_iterator(folder_.file("passes")), {}));
+        std::distance(std::filesystem::directory_iterator(passes()), {}));
   }
   const TestFolder folder_;
 };
@@ -62,9 +63,9 @@ TEST_F(Passes, OnlyTheUserCanReadThem) {
   ASSERT_TRUE(make_pass(folder_.path(), "app", "ana"));
   const std::string way = *make_way(folder_.path(), "http://127.0.0.1:1/#pass=a\"b<c");
   struct stat status{};
-  ASSERT_EQ(::stat(folder_.file("passes").c_str(), &status), 0);
+  ASSERT_EQ(::stat(passes().c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0700U);
-  for (const auto& each : std::filesystem::directory_iterator(folder_.file("passes"))) {
+  for (const auto& each : std::filesystem::directory_iterator(passes())) {
     ASSERT_EQ(::stat(each.path().c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777U, 0600U) << each.path();
   }
@@ -74,12 +75,13 @@ TEST_F(Passes, OnlyTheUserCanReadThem) {
 }
 
 TEST_F(Passes, APlaceIsReadAsItWasWritten) {
-  const HubPlace place{"https://hub.example.com:7420", "app", false};
+  const HubPlace place{"https://hub.example.com:7420", "app", false, 1002};
   const auto read = parse_place(to_line(place));
   ASSERT_TRUE(read);
   EXPECT_EQ(read->address, place.address);
   EXPECT_EQ(read->realm, "app");
   EXPECT_FALSE(read->asks);
+  EXPECT_EQ(read->user, 1002U);
   EXPECT_FALSE(parse_place("").has_value());
 }
 
