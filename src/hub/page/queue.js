@@ -7,15 +7,13 @@ import {
   historyOf,
   setAttribute,
   setText,
-  svg,
-  hueOf,
 } from "./dom.js";
+import { pictureOf } from "./graph.js";
 import { List } from "./list.js";
 import { barsOf, deadlocksOf } from "./past.js";
 import { durationText, keysOf, keysText, plural, timeText } from "./words.js";
 
 const kDay = 86_400_000;
-const kNodesMost = 40;
 
 const cell = (name, ...children) =>
   h("div", { class: `cell ${name}`, role: "gridcell" }, ...children);
@@ -228,108 +226,14 @@ export class Queue {
     return [...edges.values()].sort((a, b) => b.count - a.count);
   }
 
-  // Columns by distance: whoever waits for nobody stands at the right.
-  draw(all) {
-    const agents = new Set();
-    const edges = [];
-    for (const edge of all) {
-      const more = [edge.from, edge.to].filter((each) => !agents.has(each)).length;
-      if (agents.size + more > kNodesMost) continue;
-      agents.add(edge.from).add(edge.to);
-      edges.push(edge);
-    }
-    if (edges.length === 0) {
+  draw(edges) {
+    const picture = pictureOf(edges, this.graph.clientWidth);
+    if (!picture) {
       this.graph.replaceChildren(h("p", { class: "note" }, "Nobody waits for anybody."));
       return;
     }
-    const depth = new Map([...agents].map((each) => [each, 0]));
-    for (let round = 0; round < Math.min(agents.size, 12); ++round) {
-      for (const { from, to } of edges) {
-        if (from !== to)
-          depth.set(from, Math.min(12, Math.max(depth.get(from), depth.get(to) + 1)));
-      }
-    }
-    const columns = [];
-    for (const agent of agents) (columns[depth.get(agent)] ??= []).push(agent);
-    const shown = columns.filter(Boolean).reverse();
-    const [height, gapY, labelRoom] = [34, 54, 10];
-    const gaps = Math.max(1, shown.length - 1);
-    const room = this.graph.clientWidth - 2 * labelRoom - 30;
-    const width = Math.max(92, Math.min(136, (room - gaps * 48) / shown.length));
-    const gapX = Math.min(260, Math.max(48, (room - shown.length * width) / gaps));
-    const at = new Map();
-    const rows = Math.max(...shown.map((each) => each.length));
-    shown.forEach((column, x) =>
-      column.forEach((agent, y) => {
-        const lift = ((rows - column.length) * gapY) / 2;
-        at.set(agent, { x: x * (width + gapX) + labelRoom, y: y * gapY + lift + labelRoom });
-      }),
-    );
-    const wide = shown.length * width + (shown.length - 1) * gapX + 2 * labelRoom;
-    const high = rows * gapY + 2 * labelRoom;
-    const short = (text, most) => (text.length > most ? `…${text.slice(1 - most)}` : text);
-    const lines = edges.map(({ from, to, count, keys }) => {
-      const a = at.get(from);
-      const b = at.get(to);
-      const [x1, y1, x2, y2] = [a.x + width, a.y + height / 2, b.x - 6, b.y + height / 2];
-      const bend = Math.max(30, Math.abs(x2 - x1) / 3);
-      // The list below has the whole names.
-      const most = Math.floor((gapX - 30) / 7.3);
-      const label = most < 9 ? "" : count > 1 ? `${count} requests` : short([...keys][0], most);
-      return svg(
-        "g",
-        { class: "edge" },
-        svg("path", {
-          d: `M${x1} ${y1} C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`,
-          "marker-end": "url(#arrow)",
-        }),
-        svg("text", { x: String(x1 + 12), y: String(y1 + (y2 - y1) * 0.06 - 6) }, label),
-      );
-    });
-    const nodes = [...agents].map((agent) => {
-      const { x, y } = at.get(agent);
-      const waits = depth.get(agent) > 0;
-      return svg(
-        "g",
-        {
-          class: `node hue-${hueOf(agent)}${waits ? " waits" : ""}`,
-          transform: `translate(${x} ${y})`,
-        },
-        svg("rect", { width: String(width), height: String(height), rx: "6" }),
-        svg("text", { x: "12", y: "22" }, short(agent, Math.floor((width - 16) / 8))),
-      );
-    });
-    const words = all.map(
+    const words = edges.map(
       (edge) => `${edge.from} waits for ${edge.to}: ${keysText([...edge.keys], 2)}`,
-    );
-    const picture = svg(
-      "svg",
-      {
-        viewBox: `0 0 ${wide} ${high}`,
-        width: String(wide),
-        height: String(high),
-        role: "img",
-        "aria-label": "Wait-for graph; the list below says the same",
-      },
-      svg(
-        "defs",
-        null,
-        svg(
-          "marker",
-          {
-            id: "arrow",
-            viewBox: "0 0 8 8",
-            refX: "6",
-            refY: "4",
-            markerWidth: "8",
-            markerHeight: "8",
-            orient: "auto",
-          },
-          svg("path", { d: "M0 0L8 4L0 8z", class: "tip" }),
-        ),
-      ),
-      ...lines,
-      ...nodes,
     );
     this.graph.replaceChildren(
       picture,

@@ -1,0 +1,165 @@
+// Who waits for whom, as a picture: agents in columns, and whoever waits for nobody at the right. An
+// arrow that passes a column has a place of its own there, so it runs behind no box.
+import { hueOf, svg } from "./dom.js";
+
+const kNodesMost = 40;
+const kColumnsMost = 12;
+const [kHeight, kGapY, kMargin] = [34, 54, 10];
+
+const short = (text, most) => (text.length > most ? `…${text.slice(1 - most)}` : text);
+
+// The first that have room.
+function some(all) {
+  const agents = new Set();
+  const edges = all.filter(({ from, to }) => {
+    const more = [from, to].filter((each) => !agents.has(each)).length;
+    if (agents.size + more > kNodesMost) return false;
+    agents.add(from).add(to);
+    return true;
+  });
+  return { agents: [...agents], edges };
+}
+
+// How many others, one after the other, an agent waits for.
+function depthsOf(agents, edges) {
+  const depth = new Map(agents.map((each) => [each, 0]));
+  for (let round = 0; round < Math.min(agents.length, kColumnsMost); ++round) {
+    for (const { from, to } of edges) {
+      if (from === to) continue;
+      depth.set(from, Math.min(kColumnsMost, Math.max(depth.get(from), depth.get(to) + 1)));
+    }
+  }
+  return depth;
+}
+
+// Columns from right to left. In each, the boxes and the arrows that pass, near what they lead to.
+function columnsOf(agents, edges, depth) {
+  const columns = [];
+  const place = (at, item) => (columns[at] ??= []).push(item);
+  for (const agent of agents) place(depth.get(agent), { agent, to: [] });
+  const boxOf = (agent) => columns[depth.get(agent)].find((item) => item.agent === agent);
+  for (const edge of edges) {
+    let next = boxOf(edge.to);
+    edge.stops = [];
+    for (let at = depth.get(edge.to) + 1; at < depth.get(edge.from); ++at) {
+      const stop = { to: [next] };
+      place(at, stop);
+      edge.stops.unshift(stop);
+      next = stop;
+    }
+    if (edge.from !== edge.to) boxOf(edge.from).to.push(next);
+  }
+  const height = ({ to }) => to.reduce((sum, each) => sum + each.row, 0) / Math.max(1, to.length);
+  for (const column of columns) {
+    column.sort((a, b) => height(a) - height(b));
+    column.forEach((item, row) => (item.row = row));
+  }
+  return columns;
+}
+
+function pathThrough(points) {
+  const [first, ...others] = points;
+  let { x, y } = first;
+  let path = `M${x} ${y}`;
+  for (const next of others) {
+    if (next.straight) {
+      path += ` L${next.x} ${next.y}`;
+    } else {
+      const bend = Math.max(30, Math.abs(next.x - x) / 3);
+      path += ` C${x + bend} ${y} ${next.x - bend} ${next.y} ${next.x} ${next.y}`;
+    }
+    ({ x, y } = next);
+  }
+  return path;
+}
+
+const arrowTip = () =>
+  svg(
+    "defs",
+    null,
+    svg(
+      "marker",
+      {
+        id: "arrow",
+        viewBox: "0 0 8 8",
+        refX: "6",
+        refY: "4",
+        markerWidth: "8",
+        markerHeight: "8",
+        orient: "auto",
+      },
+      svg("path", { d: "M0 0L8 4L0 8z", class: "tip" }),
+    ),
+  );
+
+// `all`: {from, to, count, keys}. `wide`: how much room there is. Null: nobody waits.
+export function pictureOf(all, wide) {
+  const { agents, edges } = some(all.map((edge) => ({ ...edge })));
+  if (edges.length === 0) return null;
+  const depth = depthsOf(agents, edges);
+  const columns = columnsOf(agents, edges, depth);
+  const gaps = Math.max(1, columns.length - 1);
+  const room = wide - 2 * kMargin - 30;
+  const width = Math.max(92, Math.min(136, (room - gaps * 48) / columns.length));
+  const gapX = Math.min(260, Math.max(48, (room - columns.length * width) / gaps));
+  const rows = Math.max(...columns.map((each) => each.length));
+  const boxes = new Map();
+  columns.forEach((column, at) =>
+    column.forEach((item, row) => {
+      item.x = (columns.length - 1 - at) * (width + gapX) + kMargin;
+      item.y = row * kGapY + ((rows - column.length) * kGapY) / 2 + kMargin;
+      if (item.agent) boxes.set(item.agent, item);
+    }),
+  );
+
+  const drawEdge = ({ from, to, count, keys, stops }) => {
+    const middle = ({ y }) => y + kHeight / 2;
+    const [a, b] = [boxes.get(from), boxes.get(to)];
+    const start = { x: a.x + width, y: middle(a) };
+    const points = [start];
+    for (const stop of stops) {
+      points.push({ x: stop.x, y: middle(stop) });
+      points.push({ x: stop.x + width, y: middle(stop), straight: true });
+    }
+    points.push({ x: b.x - 6, y: middle(b) });
+    // The list below has the whole names.
+    const most = Math.floor((gapX - 30) / 7.3);
+    const label = most < 9 ? "" : count > 1 ? `${count} requests` : short([...keys][0], most);
+    const lean = (points[1].y - start.y) * 0.06;
+    return svg(
+      "g",
+      { class: "edge" },
+      svg("path", { d: pathThrough(points), "marker-end": "url(#arrow)" }),
+      svg("text", { x: String(start.x + 12), y: String(start.y + lean - 6) }, label),
+    );
+  };
+  const drawBox = (agent) => {
+    const { x, y } = boxes.get(agent);
+    const waits = depth.get(agent) > 0;
+    return svg(
+      "g",
+      {
+        class: `node hue-${hueOf(agent)}${waits ? " waits" : ""}`,
+        transform: `translate(${x} ${y})`,
+      },
+      svg("rect", { width: String(width), height: String(kHeight), rx: "6" }),
+      svg("text", { x: "12", y: "22" }, short(agent, Math.floor((width - 16) / 8))),
+    );
+  };
+
+  const fullWidth = columns.length * width + (columns.length - 1) * gapX + 2 * kMargin;
+  const fullHeight = rows * kGapY + 2 * kMargin;
+  return svg(
+    "svg",
+    {
+      viewBox: `0 0 ${fullWidth} ${fullHeight}`,
+      width: String(fullWidth),
+      height: String(fullHeight),
+      role: "img",
+      "aria-label": "Wait-for graph; the list below says the same",
+    },
+    arrowTip(),
+    ...edges.map(drawEdge),
+    ...agents.map(drawBox),
+  );
+}
