@@ -23,6 +23,7 @@ std::string sqlite_version();  // empty: not built in
 Made make_redis(const Setup& setup);  // on a Unix socket
 Made make_redis_over_tcp(const Setup& setup);
 Made make_postgres(const Setup& setup, Kept kept);
+Made make_coordinator(const Setup& setup);  // PostgreSQL behind HTTP
 Made make_etcd(const Setup& setup);
 Made make_folders(const Setup& setup);          // mkdir and an owner file
 Made make_exclusive_files(const Setup& setup);  // open with O_EXCL
@@ -35,6 +36,7 @@ inline constexpr const char* kBareMapName = "bare LMDB, through the map";
 inline constexpr const char* kRedisName = "Redis SET NX PX + DEL";
 inline constexpr const char* kRedisTcpName = "Redis SET NX PX + DEL, over TCP";
 inline constexpr const char* kSqliteFullName = "SQLite WAL, synchronous=FULL";
+inline constexpr const char* kCoordinatorName = "agent-coordinator's way: PostgreSQL behind HTTP";
 inline constexpr const char* kEtcdName = "etcd txn + delete";
 
 }  // namespace lockkeeper::bench

@@ -2,7 +2,7 @@
 // CONFLICT: one prepared statement to acquire, one to release. (The coordinator itself also deletes
 // expired rows at every acquire, and calls through HTTP.) Built in if libpq was there when the
 // benchmark was built.
-#include "bench/peers/peers.h"
+#include "bench/peers/postgres.h"
 
 #if LOCKKEEPER_BENCH_POSTGRES
 
@@ -14,7 +14,6 @@
 #include <cstdlib>
 
 #include "base/assert.h"
-#include "bench/child.h"
 
 namespace lockkeeper::bench {
 namespace {
@@ -107,21 +106,19 @@ class PostgresClient final : public Client {
 
 class Postgres final : public Peer {
  public:
-  Postgres(std::unique_ptr<Server> server, std::string folder, Kept kept)
+  Postgres(PostgresServer postgres, Kept kept)
       : Peer("PostgreSQL INSERT … ON CONFLICT", kept == Kept::kFull ? "full" : "server",
              "subtrees, globs, modes, queue, history, fences, dead holders, all or nothing"),
-        server_(std::move(server)),
-        folder_(std::move(folder)),
+        postgres_(std::move(postgres)),
         kept_(kept) {}
   std::unique_ptr<Client> connect() override {
-    auto client = std::make_unique<PostgresClient>(folder_, kept_);
+    auto client = std::make_unique<PostgresClient>(postgres_.folder, kept_);
     LOCKKEEPER_ASSERT(client->connected());
     return client;
   }
 
  private:
-  std::unique_ptr<Server> server_;
-  const std::string folder_;
+  const PostgresServer postgres_;
   const Kept kept_;
 };
 
@@ -138,7 +135,7 @@ std::string newest(const std::string& program) {
 
 }  // namespace
 
-Made make_postgres(const Setup& setup, Kept kept) {
+std::expected<PostgresServer, std::string> start_postgres(const Setup& setup, Kept kept) {
   const std::string initdb = newest("initdb");
   const std::string program = newest("postgres");
   if (initdb.empty() || program.empty()) {
@@ -174,7 +171,13 @@ Made make_postgres(const Setup& setup, Kept kept) {
     client.execute(kTable);
     client.hold(setup.held);
   }
-  return std::make_unique<Postgres>(std::move(server), folder, kept);
+  return PostgresServer{std::move(server), folder};
+}
+
+Made make_postgres(const Setup& setup, Kept kept) {
+  auto postgres = start_postgres(setup, kept);
+  if (!postgres) return std::unexpected(postgres.error());
+  return std::make_unique<Postgres>(std::move(*postgres), kept);
 }
 
 }  // namespace lockkeeper::bench
@@ -183,8 +186,12 @@ Made make_postgres(const Setup& setup, Kept kept) {
 
 namespace lockkeeper::bench {
 
-Made make_postgres(const Setup&, Kept) {
+std::expected<PostgresServer, std::string> start_postgres(const Setup&, Kept) {
   return std::unexpected("PostgreSQL: libpq-dev was not there when the benchmark was built");
+}
+
+Made make_postgres(const Setup& setup, Kept kept) {
+  return std::unexpected(start_postgres(setup, kept).error());
 }
 
 }  // namespace lockkeeper::bench

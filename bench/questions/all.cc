@@ -34,6 +34,7 @@ const std::vector<Question>& all_questions() {
       {"mcp-idle", "memory of an MCP server for each connection that is silent", ask_mcp_idle},
       {"hub", "acquire + release over the hub's REST, one kept connection", ask_hub},
       {"hub-load", "the same, a thousand clients at once", ask_hub_load},
+      {"hook-hub", "the verdict of a hook through relay and hub", ask_hook_hub},
       {"hub-streams", "memory of the hub with very many event streams", ask_hub_streams},
   };
   return kAll;

@@ -2,9 +2,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 
 #include "base/fd.h"
+#include "bench/distance.h"
 #include "bench/must.h"
 #include "bench/peak.h"
 #include "bench/peers/ours.h"
@@ -155,6 +157,47 @@ void ask_hook_before(const Setup& setup, Answer& answer) {
 
 void ask_hook_after(const Setup& setup, Answer& answer) {
   ask_around_shell(setup, answer, "after", 10'000, &Payload::after_shell, 50);
+}
+
+// The same table, once in its store, once through a hub, once through one that is far away.
+void ask_hook_hub(const Setup& setup, Answer& answer) {
+  if (!has_program(setup, answer)) return;
+  constexpr int kRoundTripMs = 50;
+  setup.progress->say("preparing " + grouped(setup.held) + " leases");
+  const std::string folder = setup.fresh("hook-hub");
+  Place(folder, Kept::kProcess).hold_paths(setup.held);
+  std::ofstream(folder + "/lockkeeper.toml", std::ios::app) << "[realm]\nname = \"app\"\n";
+  const Inside inside(folder);
+  const OurServer hub = hub_over(setup, folder);
+  if (!hub.ready) return answer.skipped.push_back("the hub did not begin");
+  const Distance distance(hub.port, kRoundTripMs);
+  setup.progress->say("measuring");
+  Payload payload(std::filesystem::current_path());
+  const Words hook = {setup.lockkeeper, "hook", "claude"};
+  const auto through = [&](int port) {
+    return [&, port] {
+      payload.next();
+      if (port != 0) {
+        ::setenv("LOCKKEEPER_SERVER", ("http://127.0.0.1:" + std::to_string(port)).c_str(), 1);
+      }
+      const double time = timed([&] { run_well(hook); });
+      ::unsetenv("LOCKKEEPER_SERVER");
+      return time;
+    };
+  };
+  const std::vector<Once> sides = {through(0), through(hub.port), through(distance.port())};
+  for (const Once& side : sides) side();  // starts the relays
+  std::vector<Samples> samples = alternate(sides, setup.seconds, kHookRunsLeast);
+  const double far = samples[2].p50() / 1000;
+  constexpr const char* kNear = "through relay and hub";
+  answer.rows.push_back({"in its own store", "process", std::move(samples[0]), ""});
+  answer.rows.push_back({kNear, "process", std::move(samples[1]), ""});
+  answer.rows.push_back({"the same, 50 ms away", "process", std::move(samples[2]), ""});
+  answer.ratio(kNear, "in its own store", {.what = "the verdict without a hub", .must = 2});
+  answer.targets.push_back({.what = "beyond one round trip of 50 ms",
+                            .value = far - kRoundTripMs,
+                            .unit = "ms",
+                            .must = 5});
 }
 
 }  // namespace lockkeeper::bench

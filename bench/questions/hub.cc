@@ -1,13 +1,13 @@
-// What a client on another machine pays: a pair over the hub's REST beyond the store's own time and
-// beside Redis over TCP, a thousand clients at once, and the memory of event streams.
+// What a client on another machine pays: a pair over the hub's REST beyond the store's own time,
+// beside Redis over TCP and PostgreSQL behind HTTP; a thousand clients at once; and the memory of
+// event streams.
 #include <signal.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include <charconv>
-
 #include "base/assert.h"
 #include "bench/peers/compare.h"
+#include "bench/peers/http_lane.h"
 #include "bench/peers/ours.h"
 #include "bench/questions/inside.h"
 #include "bench/questions/questions.h"
@@ -17,49 +17,18 @@ namespace {
 
 constexpr const char* kRestName = "POST /v1/acquire, /v1/release";
 
-// A hub over the folder that the process is in.
-OurServer hub_in(const Setup& setup, const std::string& folder) {
-  return {
-      setup, {"serve", "--listen"}, {"--no-auth", "--realm", "app=" + folder}, folder + ".hub.log"};
-}
-
-// One kept connection, as small as can be.
+// One client of the hub, with one connection.
 class RestClient {
  public:
   RestClient(int port, int lane)
-      : fd_(connect_loopback(port)), agent_("lane" + std::to_string(lane)) {
-    LOCKKEEPER_ASSERT(fd_);
-  }
-  int fd() const { return fd_.get(); }
+      : http_(port, "Lockkeeper-Agent: lane" + std::to_string(lane) + "\r\n") {}
+  int fd() const { return http_.fd(); }
 
   void start(const char* verb, const std::string& path) const {
-    const std::string body = R"({"resources":[")" + path + R"("]})";
-    send("POST /v1/" + std::string(verb) +
-         " HTTP/1.1\r\nHost: localhost\r\nLockkeeper-Agent: " + agent_ +
-         "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
-         "\r\n\r\n" + body);
+    http_.start_post("/v1/" + std::string(verb), R"({"resources":[")" + path + R"("]})");
   }
-  void send(const std::string& text) const {
-    LOCKKEEPER_ASSERT(::write(fd_.get(), text.data(), text.size()) ==
-                      static_cast<ssize_t>(text.size()));
-  }
-  // Reads once. True: the answer is whole, and was 200.
-  bool hear() {
-    char block[16384];
-    const ssize_t n = ::read(fd_.get(), block, sizeof block);
-    LOCKKEEPER_ASSERT(n > 0);
-    heard_.append(block, static_cast<std::size_t>(n));
-    constexpr std::string_view kLength = "Content-Length: ";
-    const auto end = heard_.find("\r\n\r\n");
-    const auto at = heard_.find(kLength);
-    if (end == std::string::npos || at == std::string::npos) return false;
-    std::size_t length = 0;
-    std::from_chars(heard_.data() + at + kLength.size(), heard_.data() + end, length);
-    if (heard_.size() < end + 4 + length) return false;
-    LOCKKEEPER_ASSERT(heard_.starts_with("HTTP/1.1 200"));
-    heard_.clear();
-    return true;
-  }
+  void send(const std::string& text) const { http_.send(text); }
+  bool hear() { return http_.hear(); }
   void pair(const std::string& path) {
     for (const char* const verb : {"acquire", "release"}) {
       start(verb, path);
@@ -69,9 +38,7 @@ class RestClient {
   }
 
  private:
-  Fd fd_;
-  std::string agent_;
-  std::string heard_;
+  HttpLane http_;
 };
 
 // All of them at once, from one thread: each sends its next request when the last was answered.
@@ -135,18 +102,28 @@ void ask_hub(const Setup& setup, Answer& answer) {
   place.hold_paths(setup.held);
   service::Locks locks(place.site(), {"inside", ""});
   const Inside inside(folder);
-  const OurServer hub = hub_in(setup, folder);
+  const OurServer hub = hub_over(setup, folder);
   if (!hub.ready) return answer.skipped.push_back("the hub did not begin");
   RestClient rest(hub.port, 0);
-  auto redis = make_redis_over_tcp(setup);
-  std::unique_ptr<Client> beside = redis ? (*redis)->connect() : nullptr;
-  if (!redis) answer.skipped.push_back(redis.error());
+  std::vector<std::unique_ptr<Peer>> peers;
+  std::vector<std::unique_ptr<Client>> beside;
+  for (const auto make : {make_redis_over_tcp, make_coordinator}) {
+    auto peer = make(setup);
+    if (!peer) {
+      answer.skipped.push_back(peer.error());
+      continue;
+    }
+    beside.push_back((*peer)->connect());
+    peers.push_back(std::move(*peer));
+  }
   setup.progress->say("measuring");
   int turn = 0;
   std::vector<std::function<double()>> sides = {
       [&] { return timed([&] { verbs_pair(locks, path_at(1, turn++)); }); },
       [&] { return timed([&] { rest.pair(path_at(0, turn++)); }); }};
-  if (beside) sides.emplace_back([&] { return beside->timed_pair(path_at(2, turn++)); });
+  for (const auto& client : beside) {
+    sides.emplace_back([&] { return client->timed_pair(path_at(2, turn++)); });
+  }
   std::vector<Samples> samples = alternate(sides, setup.seconds, kPairsLeast);
   answer.targets.push_back({.what = "beyond the store's own time",
                             .value = samples[1].p50() - samples[0].p50(),
@@ -154,10 +131,13 @@ void ask_hub(const Setup& setup, Answer& answer) {
                             .must = 150});
   answer.rows.push_back({"the same pair in process", "process", std::move(samples[0]), ""});
   answer.rows.push_back({kRestName, "process", std::move(samples[1]), ""});
-  if (!beside) return;
-  answer.rows.push_back(
-      {kRedisTcpName, (*redis)->durability(), std::move(samples[2]), (*redis)->lacks()});
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    const Peer& peer = *peers[i];
+    answer.rows.push_back(
+        {peer.name(), peer.durability(), std::move(samples[i + 2]), peer.lacks()});
+  }
   answer.ratio(kRestName, kRedisTcpName, {.what = "Redis over TCP", .must = 4, .aim = 2.5});
+  answer.ratio(kRestName, kCoordinatorName, {.what = "agent-coordinator's way"});
 }
 
 void ask_hub_load(const Setup& setup, Answer& answer) {
@@ -167,7 +147,7 @@ void ask_hub_load(const Setup& setup, Answer& answer) {
   Place(folder, Kept::kProcess).hold_paths(100);
   const Inside inside(folder);
   allow_descriptors(clients);
-  const OurServer hub = hub_in(setup, folder);
+  const OurServer hub = hub_over(setup, folder);
   if (!hub.ready) return answer.skipped.push_back("the hub did not begin");
   setup.progress->say("measuring " + grouped(clients) + " clients");
   Row row = crowd_row(setup, hub.port, clients);
@@ -189,7 +169,7 @@ void ask_hub_streams(const Setup& setup, Answer& answer) {
   Place(folder, Kept::kProcess).hold_paths(100);
   const Inside inside(folder);
   allow_descriptors(streams);
-  const OurServer hub = hub_in(setup, folder);
+  const OurServer hub = hub_over(setup, folder);
   if (!hub.ready) return answer.skipped.push_back("the hub did not begin");
   setup.progress->say("measuring " + grouped(streams) + " streams");
   std::vector<std::unique_ptr<RestClient>> open;

@@ -14,8 +14,10 @@ Inside::Inside(const std::string& folder) : before_(std::filesystem::current_pat
   std::filesystem::current_path(folder);
   ::setenv("XDG_STATE_HOME", state_folder_for(folder).c_str(), 1);
   ::setenv("XDG_CONFIG_HOME", state_folder_for(folder).c_str(), 1);
-  for (const char* name : {"LOCKKEEPER_REALM", "LOCKKEEPER_LEASE", "LOCKKEEPER_FENCE",
-                           "LOCKKEEPER_AGENT", "LOCKKEEPER_SESSION", "LOCKKEEPER_TEST_FAULT"}) {
+  ::unsetenv("XDG_RUNTIME_DIR");
+  for (const char* name :
+       {"LOCKKEEPER_REALM", "LOCKKEEPER_LEASE", "LOCKKEEPER_FENCE", "LOCKKEEPER_AGENT",
+        "LOCKKEEPER_SESSION", "LOCKKEEPER_SERVER", "LOCKKEEPER_TEST_FAULT"}) {
     ::unsetenv(name);
   }
 }
@@ -54,6 +56,11 @@ OurServer::OurServer(const Setup& setup, const Words& before, const Words& after
               .env = {},
               .stop_signal = SIGTERM}) {
   ready = server.wait_until([this] { return static_cast<bool>(connect_loopback(port)); });
+}
+
+OurServer hub_over(const Setup& setup, const std::string& folder) {
+  return {
+      setup, {"serve", "--listen"}, {"--no-auth", "--realm", "app=" + folder}, folder + ".hub.log"};
 }
 
 }  // namespace lockkeeper::bench

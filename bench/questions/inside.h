@@ -35,5 +35,7 @@ struct OurServer {
   Server server;
   bool ready = false;
 };
+// A hub over that folder, as the realm "app". Everybody is welcome.
+OurServer hub_over(const Setup& setup, const std::string& folder);
 
 }  // namespace lockkeeper::bench

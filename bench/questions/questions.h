@@ -16,6 +16,7 @@ void ask_check(const Setup& setup, Answer& answer);
 void ask_hook(const Setup& setup, Answer& answer);
 void ask_hook_before(const Setup& setup, Answer& answer);
 void ask_hook_after(const Setup& setup, Answer& answer);
+void ask_hook_hub(const Setup& setup, Answer& answer);
 void ask_git_commit(const Setup& setup, Answer& answer);
 void ask_git_rebase(const Setup& setup, Answer& answer);
 void ask_snapshot(const Setup& setup, Answer& answer);
