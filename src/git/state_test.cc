@@ -66,7 +66,8 @@ TEST_F(GitState, WhatGitIsInTheMiddleOf) {
   git("rebase --apply other || true");
   EXPECT_EQ(now(), Operation::kRebase);
   git("rebase --abort");
-  git("format-patch -1 other --stdout > ../patch; git am ../patch || true");
+  git("format-patch -1 other -o ..");
+  git("am ../0001-*.patch || true");
   EXPECT_EQ(now(), Operation::kAm);
   git("am --abort");
   EXPECT_EQ(now(), Operation::kNone);

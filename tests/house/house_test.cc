@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -76,6 +77,28 @@ TEST(House, what_only_linux_has_is_called_in_host_and_kv_lmdb_alone) {
 
 TEST(House, public_headers_need_only_the_standard_library) {
   expect_none(check_public_headers(repository()));
+}
+
+// A script that runs only on some machines could be broken for long.
+TEST(House, scripts_can_be_read_by_what_runs_them) {
+  const fs::path root = LOCKKEEPER_SOURCE_DIR;
+  std::size_t scripts = 0;
+  for (const char* folder : {"tests", "bench", "examples"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      const std::string path = entry.path();
+      std::string check;
+      if (path.ends_with(".sh")) check = "bash -n '" + path + "'";
+      if (path.ends_with(".py")) {
+        check =
+            "python3 -c 'import sys; compile(open(sys.argv[1]).read(), sys.argv[1], \"exec\")' '" +
+            path + "'";
+      }
+      if (check.empty()) continue;
+      ++scripts;
+      EXPECT_EQ(std::system(check.c_str()), 0) << check;
+    }
+  }
+  EXPECT_GT(scripts, 3U);
 }
 
 TEST(House, sizes_and_columns) {

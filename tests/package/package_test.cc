@@ -39,7 +39,7 @@ class Package : public testing::Test {
   // The examples, by a compiler, into a folder of their own, which it gives.
   std::string examples(const std::string& compiler, const std::string& name) {
     const std::string build = stage_.path(name);
-    run({LOCKKEEPER_CMAKE, "-S", kSource + "/examples/embed", "-B", build,
+    run({LOCKKEEPER_CMAKE, "-G", "Ninja", "-S", kSource + "/examples/embed", "-B", build,
          "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_STANDARD=20", "-DCMAKE_CXX_EXTENSIONS=OFF",
          "-DCMAKE_CXX_COMPILER=" + compiler, "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror",
          "-DCMAKE_PREFIX_PATH=" + prefix()});
@@ -160,8 +160,9 @@ TEST_F(Package, B19_TheProgramIsConfiguredWithoutWhatTheTestsNeed) {
     EXPECT_THAT(packages, testing::Not(HasSubstr(name)));
   }
   EXPECT_THAT(script, testing::Not(HasSubstr("install libvalijson")));
-  run({LOCKKEEPER_CMAKE, "-S", kSource, "-B", stage_.path("alone"), "-DLOCKKEEPER_BUILD_TESTS=OFF",
-       "-DLOCKKEEPER_BUILD_BENCH=OFF", "-DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON",
+  run({LOCKKEEPER_CMAKE, "-G", "Ninja", "-S", kSource, "-B", stage_.path("alone"),
+       "-DLOCKKEEPER_BUILD_TESTS=OFF", "-DLOCKKEEPER_BUILD_BENCH=OFF",
+       "-DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON",
        "-Ddep_valijson_INCLUDE=dep_valijson_INCLUDE-NOTFOUND",
        "-Drapidcheck_LIBRARY=rapidcheck_LIBRARY-NOTFOUND"});
 }

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -68,10 +69,16 @@ void take_terminal(const char* name) {
     place(launch.err, kAppend, 2);
   }
   for (const auto& [at, path] : launch.files) place(path, kAppend, at);
+  // Somebody else may not be able to reach it.
+  const bool other = launch.uid != static_cast<uid_t>(-1) && std::strchr(argv[0], '/') != nullptr;
+  const int program = other ? ::open(argv[0], O_PATH | O_CLOEXEC) : -1;
   const bool changed =
       launch.uid == static_cast<uid_t>(-1) || ::setresuid(launch.uid, launch.uid, launch.uid) == 0;
   if (launch.traced && ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(125);
-  if (changed && ::chdir(launch.folder.c_str()) == 0) ::execvpe(argv[0], argv, env);
+  if (changed && ::chdir(launch.folder.c_str()) == 0) {
+    if (program >= 0) ::execveat(program, "", argv, env, AT_EMPTY_PATH);
+    ::execvpe(argv[0], argv, env);
+  }
   ::_exit(125);
 }
 
