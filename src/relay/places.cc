@@ -14,7 +14,7 @@ std::string request_in(const std::string& realm, const Json& call) {
   const Json& caller = object_at(object_at(call, "with"), "caller");
   const std::string id = text_at(caller, "request_id");
   if (id.empty()) return {};
-  return Json::array({realm, object_at(caller, "owner"), id}).dump();
+  return Json::array({realm, text_at(caller, "agent"), text_at(caller, "session"), id}).dump();
 }
 
 }  // namespace

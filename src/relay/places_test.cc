@@ -15,9 +15,8 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 Json acquire(const char* request_id, const char* agent = "ann") {
-  const Json owner{{"agent", agent}, {"session", "s"}};
-  return {{"call", "acquire"},
-          {"with", {{"caller", {{"owner", owner}, {"request_id", request_id}}}, {"wait", true}}}};
+  const Json caller{{"agent", agent}, {"session", "s"}, {"request_id", request_id}};
+  return {{"call", "acquire"}, {"with", {{"caller", caller}, {"wait", true}}}};
 }
 
 Json await(const char* id) {
@@ -48,7 +47,7 @@ TEST_F(PlacesTest, WhatAProcessWaitedForIsLeftWhenItsLastConnectionCloses) {
   const auto [turn, waiting] = places_.begin_to_leave("L1");
   ASSERT_TRUE(waiting);
   EXPECT_EQ(waiting->realm, "app");
-  EXPECT_EQ(waiting->caller["owner"]["agent"], "ann");
+  EXPECT_EQ(waiting->caller["agent"], "ann");
   EXPECT_FALSE(waiting->caller.contains("request_id"));
 }
 
