@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kIdleMax = 8;
 constexpr auto kAgainTime = std::chrono::milliseconds(50);
+constexpr auto kDoubtTime = std::chrono::seconds(3);  // for a hub that is started again
 
 }  // namespace
 
@@ -63,7 +64,8 @@ Result<std::string> HubLink::read(const http::Answered& answered) const {
 Result<std::string> HubLink::post(const std::string& target, const std::string& body,
                                   const std::string& session, int ms) {
   using Clock = std::chrono::steady_clock;
-  const auto until = Clock::now() + std::chrono::milliseconds(ms);
+  const auto began = Clock::now();
+  const auto until = began + std::chrono::milliseconds(ms);
   http::Headers headers = {{"Content-Type", "application/json"}};
   if (!token_.empty()) headers.emplace_back("Authorization", "Bearer " + token_);
   if (!session.empty()) headers.emplace_back("Lockkeeper-Relay", session);
@@ -81,9 +83,10 @@ Result<std::string> HubLink::post(const std::string& target, const std::string& 
       return read(*answered);
     }
     Error& error = answered.error();
-    const bool again = (error.code == Code::kUnknown || used) && Clock::now() < until;
-    if (again && !used) std::this_thread::sleep_for(kAgainTime);  // whoever closes is not pressed
     perhaps_done = perhaps_done || error.code == Code::kUnknown;
+    const bool in_doubt = perhaps_done && Clock::now() < began + kDoubtTime;
+    const bool again = (error.code == Code::kUnknown || used || in_doubt) && Clock::now() < until;
+    if (again && !used) std::this_thread::sleep_for(kAgainTime);  // whoever closes is not pressed
     if (again) continue;
     if (perhaps_done && error.code == Code::kStoreUnavailable) error.code = Code::kUnknown;
     if (error.code == Code::kStoreUnavailable || error.code == Code::kUnknown) {
