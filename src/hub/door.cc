@@ -20,6 +20,13 @@ bool takes(core::Outcome outcome) {
   return outcome == core::Outcome::kGranted || outcome == core::Outcome::kQueued;
 }
 
+Result<service::ListReply> everything_in(Service& table) {
+  service::ListCall call;
+  call.scan_layouts = false;
+  LK_ASSIGN(Reply<service::ListReply> all, table.list(call));
+  return std::move(all.value);
+}
+
 bool changes(Role role) {
   return role != Role::kRead;
 }
@@ -122,15 +129,13 @@ Result<void> Door::check_drain(const AcquireCall& call, Service& inner) {
 Result<std::optional<Quotas::Asking>> Door::check_quota(std::size_t more, Service& inner) {
   if (person_.name.empty()) return std::nullopt;
   const auto count = [&]() -> Result<std::size_t> {
-    service::ListCall call;
-    call.scan_layouts = false;
-    LK_ASSIGN(const Reply<service::ListReply> all, inner.list(call));
+    LK_ASSIGN(const service::ListReply all, everything_in(inner));
     std::size_t claims = 0;
     const auto add = [&](const core::Lease& lease) {
       if (!lease.foreign && person_.owns(lease.owner)) claims += lease.claims.size();
     };
-    for (const service::ListedLease& listed : all.value.leases) add(listed.lease);
-    for (const core::Waiter& waiter : all.value.waiters) add(waiter.request);
+    for (const service::ListedLease& listed : all.leases) add(listed.lease);
+    for (const core::Waiter& waiter : all.waiters) add(waiter.request);
     return claims;
   };
   const auto most = static_cast<std::size_t>(realm_.site.settings().resources_per_agent.value);
@@ -206,17 +211,15 @@ Result<std::optional<AcquireResult>> Door::find_wait(const core::LeaseId& id) {
     return std::nullopt;
   }
   LK_ASSIGN(Service* const inner, realm_.site.service());
-  service::ListCall call;
-  call.scan_layouts = false;
-  LK_ASSIGN(const Reply<service::ListReply> all, inner->list(call));
-  for (const core::Waiter& waiter : all.value.waiters) {
+  LK_ASSIGN(const service::ListReply all, everything_in(*inner));
+  for (const core::Waiter& waiter : all.waiters) {
     const core::Lease& request = waiter.request;
     if (request.id != id || !person_.owns(request.owner)) continue;
     if (!request.holds.front().is_remote()) return not_yours();
     desk_.waits.add({&realm_, {request.owner, {}, {}, {}}, id, waiter.wake});
     return std::nullopt;
   }
-  for (const service::ListedLease& listed : all.value.leases) {
+  for (const service::ListedLease& listed : all.leases) {
     if (listed.lease.id != id || !person_.owns(listed.lease.owner)) continue;
     // Handed over meanwhile; awaiting it confirms that.
     LK_ASSIGN(Reply<AcquireResult> reply, inner->await({{listed.lease.owner, {}, {}, {}}, id, 0}));
@@ -243,16 +246,14 @@ Result<Reply<AcquireResult>> Door::await(const service::AwaitCall& sent) {
 Result<void> Door::bury_waiter(const core::LeaseId& id) {
   LK_CHECK(person_.must_have(Role::kLock));
   LK_ASSIGN(Service* const inner, realm_.site.service());
-  service::ListCall call;
-  call.scan_layouts = false;
-  LK_ASSIGN(const Reply<service::ListReply> all, inner->list(call));
+  LK_ASSIGN(const service::ListReply all, everything_in(*inner));
   const auto bury = [&](const core::Lease& request) {
     const core::Attachment& waiting = request.holds.front();
     if (request.id != id || !person_.owns(request.owner) || !waiting.is_remote()) return;
     desk_.waits.died(waiting.start_ticks);
   };
-  for (const core::Waiter& waiter : all.value.waiters) bury(waiter.request);
-  for (const service::ListedLease& listed : all.value.leases) {
+  for (const core::Waiter& waiter : all.waiters) bury(waiter.request);
+  for (const service::ListedLease& listed : all.leases) {
     if (listed.lease.confirm_by_mono_ms != 0) bury(listed.lease);
   }
   LK_CHECK(inner->purge({}));

@@ -98,9 +98,11 @@ void Waits::died(std::uint64_t number) {
     if (id != ids_.end()) {
       const std::shared_ptr<Entry> entry = entries_.at(id->second);
       changed_.wait(hold, [&] { return !entry->busy; });
-      askers.swap(entry->askers);
-      last = entry->last;
-      remove(*entry);
+      if (entry->wait.number == number) {  // not if its client has asked again meanwhile
+        askers.swap(entry->askers);
+        last = entry->last;
+        remove(*entry);
+      }
     }
     dead_[number] = now;
   }
