@@ -55,7 +55,7 @@ struct Life {
     if (grace_ms == 0) return gone();
     std::int64_t found = 0;
     for (const auto& [process, keeper] : holds) found = std::max(found, keeper.found_from);
-    return {moment_after(found, grace_ms), orphan_to};
+    return {std::max(gone().from, moment_after(found, grace_ms)), orphan_to};
   }
   std::int64_t from() const { return std::min(end_from, left().from); }
   std::int64_t to() const { return std::min(end_to, left().to); }

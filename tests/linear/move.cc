@@ -181,6 +181,7 @@ std::optional<bool> Move::renew_alike() {
   const LeaseId named = this->named();
   if (!named.empty() && std::ranges::find(alike, named) == alike.end()) return false;
   if (!named.empty()) alike = {named};
+  if (part_.is_refused_after(step_.entry.id, latest_)) return false;
   const LeaseId id = alike[choices_.pick(alike.size())];
   remember_request(id);
   return renew_by_asking(id);
@@ -284,6 +285,7 @@ bool Move::issue(std::uint64_t fence) {
 bool Move::grant(Entry entry) {
   const LeaseId id = entry.id;
   if (is("granted") && !told_.lease.empty() && step_.named != id) return false;
+  if (part_.is_refused_after(id, latest_)) return false;
   entry.fence = is("granted") ? told_.fence : 0;
   if (!hand_over_before(entry.fence) || !issue(entry.fence)) return false;
   Life life;
@@ -346,6 +348,7 @@ std::vector<LeaseId> Move::ends_of(const LeaseId& id) const {
 
 bool Move::hand_over(const LeaseId& id) {
   handing_over_.insert(id);
+  if (part_.is_refused_after(id, latest_)) return false;
   const auto waiting = s_.lives.find(id);
   if (waiting == s_.lives.end()) return false;  // over by now itself
   const Call& call = *waiting->second.asker->call;

@@ -43,6 +43,10 @@ std::size_t arguments_of(const sim::Entry& entry) {
   return std::hash<std::string>{}(text);
 }
 
+bool is_refusal(const std::string& word) {
+  return word == "held" || word == "timeout" || word == "interrupted" || word == "deadlock";
+}
+
 // "p3.17" was started by "p3", and killed with it.
 std::string starter_of(const std::string& process) {
   return process.substr(0, process.find('.'));
@@ -61,6 +65,10 @@ Part::Part(const std::vector<const Call*>& calls, const History& history)
     const auto [place, fresh] = of_request.try_emplace({calls[i]->owner, request_id}, ids.back());
     ids.back() = place->second;
     if (!fresh) repeated_.insert(ids.back());
+    if (is_refusal(calls[i]->told.word)) {
+      std::int64_t& last = refused_[ids.back()];
+      last = std::max(last, calls[i]->invoked);
+    }
   }
   first_name_ = id_of(calls.size());
   name_leases(calls, ids);
@@ -121,8 +129,6 @@ void Part::find_partners() {
 // Whoever repeats a request and is told `lost` shows that it was granted before. If one call alone
 // can have been that, it has happened, answered or not: to try without it first takes very long.
 void Part::find_proven() {
-  const std::set<std::string> refusals{"held",     "timeout", "interrupted",
-                                       "deadlock", "misused", "failed"};
   for (const Step& told : steps) {
     const Asked& asked = told.call->asked;
     const bool proves = told.phase == Phase::kWhole && asked.verb == Verb::kAcquire &&
@@ -131,7 +137,9 @@ void Part::find_proven() {
     std::vector<Step*> perhaps;
     for (Step& step : steps) {
       if (step.entry.id != told.entry.id || !step.asks() || step.call == told.call) continue;
-      if (step.invoked > told.returned || refusals.contains(step.call->told.word)) continue;
+      const std::string& word = step.call->told.word;
+      if (step.invoked > told.returned || is_refusal(word)) continue;
+      if (word == "misused" || word == "failed") continue;
       perhaps.push_back(&step);
     }
     if (perhaps.size() == 1) perhaps.front()->optional = false;

@@ -57,6 +57,12 @@ struct Part {
   bool is_name(const core::LeaseId& id) const { return !id.empty() && id >= first_name_; }
   bool is_told(const core::LeaseId& id) const { return told_.contains(id); }
   bool is_repeated(const core::LeaseId& id) const { return repeated_.contains(id); }
+  // Rule 12: what was granted is never refused again. So nobody was granted what shares this id
+  // before the last call that was refused.
+  bool is_refused_after(const core::LeaseId& id, std::int64_t moment) const {
+    const auto found = refused_.find(id);
+    return found != refused_.end() && found->second > moment;
+  }
 
   sim::World world;
   sim::Processes nobody;    // the model is told of deaths by ending what was bound to them
@@ -76,8 +82,9 @@ struct Part {
   std::map<std::string, core::LeaseId> names_;
   core::LeaseId first_name_;
   std::map<core::LeaseId, core::Owner> owners_;
-  std::set<core::LeaseId> told_;      // somebody was told `granted` with its name
-  std::set<core::LeaseId> repeated_;  // several calls have its request id
+  std::set<core::LeaseId> told_;                   // somebody was told `granted` with its name
+  std::set<core::LeaseId> repeated_;               // several calls have its request id
+  std::map<core::LeaseId, std::int64_t> refused_;  // when the last of them began that was refused
   std::map<std::string, Keeper> keepers_;
 };
 
