@@ -1,7 +1,10 @@
 #include "mcp/locks/lock_watch.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
+#include "base/clock.h"
 #include "base/sha256.h"
 #include "mcp/locks/resources.h"
 #include "service/questions.h"
@@ -12,6 +15,7 @@ namespace {
 
 constexpr auto kWatchTick = std::chrono::milliseconds(100);
 constexpr std::int64_t kWatchEveryMs = 1'000;
+constexpr std::int64_t kSameEndMs = 1'000;
 constexpr std::int64_t kComesWithinMs = 10'000;
 constexpr std::size_t kExpectedMax = 10'000;
 
@@ -20,7 +24,32 @@ std::int64_t steady_ms() {
   return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
+void take_ends(Json& json, std::vector<std::int64_t>& ends) {
+  if (!json.is_structured()) return;
+  for (const auto& [name, value] : json.items()) {
+    if (name == "expires_at" && value.is_string()) {
+      ends.push_back(parse_time(value.get_ref<const std::string&>()).value_or(0));
+      value = "later";
+    }
+    take_ends(value, ends);
+  }
+}
+
 }  // namespace
+
+Shown Shown::in(Json json) {
+  Shown shown;
+  take_ends(json, shown.ends);
+  shown.digest = sha256_hex(service::dump(json));
+  return shown;
+}
+
+bool Shown::is_same(const Shown& other) const {
+  return digest == other.digest &&
+         std::ranges::equal(ends, other.ends, [](std::int64_t a, std::int64_t b) {
+           return std::abs(a - b) < kSameEndMs;
+         });
+}
 
 LockWatch::LockWatch(service::Locks locks, std::function<std::set<std::string>()> watched,
                      std::function<void(const std::string& uri)> changed)
@@ -49,11 +78,11 @@ void LockWatch::expect(const std::string& uri) {
   woken_.notify_all();
 }
 
-std::optional<std::string> LockWatch::content_of(const std::string& uri) {
+std::optional<Shown> LockWatch::content_of(const std::string& uri) {
   service::Locks locks(locks_.site(), locks_.owner());
   const auto json = lock_resource(locks, uri);
   if (!json) return std::nullopt;
-  return *json ? sha256_hex(service::dump(**json)) : std::string();
+  return *json ? Shown::in(**json) : Shown();
 }
 
 // Drops what is no longer watched. REQUIRES: the lock is not held.
@@ -76,7 +105,8 @@ void LockWatch::look(const std::set<std::string>& uris) {
     {
       const std::lock_guard lock(mutex_);
       const auto found = known_.find(uri);
-      if (found == known_.end() || found->second.content == content) continue;
+      if (found == known_.end()) continue;
+      if (found->second.content && found->second.content->is_same(*content)) continue;
       found->second.content = content;
     }
     changed_(uri);

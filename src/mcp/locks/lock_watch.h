@@ -13,10 +13,21 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "base/json.h"
 #include "service/locks.h"
 
 namespace lockkeeper::mcp::locks {
+
+// What a resource shows. Ends of leases are kept apart from the rest: a hub tells how much time is
+// left, so they come out a little differently each time.
+struct Shown {
+  std::string digest;              // of all but the ends
+  std::vector<std::int64_t> ends;  // wall clock, ms
+  static Shown in(Json json);
+  bool is_same(const Shown& other) const;
+};
 
 class LockWatch {
  public:
@@ -34,14 +45,14 @@ class LockWatch {
  private:
   // One watched resource.
   struct Watched {
-    std::optional<std::string> content;  // a digest; nullopt: unreadable
-    std::int64_t expected_ms = 0;        // its watcher may not be registered yet
+    std::optional<Shown> content;  // nullopt: unreadable
+    std::int64_t expected_ms = 0;  // its watcher may not be registered yet
   };
 
   void loop();
   bool any_watched(std::set<std::string>& uris);
   void look(const std::set<std::string>& uris);
-  std::optional<std::string> content_of(const std::string& uri);
+  std::optional<Shown> content_of(const std::string& uri);
 
   service::Locks locks_;
   const std::function<std::set<std::string>()> watched_;

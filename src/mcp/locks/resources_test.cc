@@ -122,6 +122,19 @@ TEST_F(LockWatchTest, NothingIsToldWhereNothingChanged) {
   EXPECT_EQ(told("lock://waiters"), 0);
 }
 
+// A hub says how much time is left, and the answer takes a moment.
+TEST(ShownTest, AnEndThatComesOutALittleDifferentlyIsNoChange) {
+  const auto with_end = [](const char* end) {
+    return Shown::in({{"leases", {{{"id", "x"}, {"expires_at", end}}, {{"expires_at", nullptr}}}}});
+  };
+  const Shown first = with_end("2026-01-17T16:18:00.000Z");
+  EXPECT_TRUE(first.is_same(with_end("2026-01-17T16:18:00.002Z")));
+  EXPECT_TRUE(first.is_same(with_end("2026-01-17T16:17:59.999Z")));
+  EXPECT_FALSE(first.is_same(with_end("2026-01-17T16:18:01.000Z"))) << "renewed";
+  EXPECT_FALSE(first.is_same(Shown::in({{"leases", Json::array()}})));
+  EXPECT_FALSE(first.is_same(Shown()));
+}
+
 TEST_F(LockWatchTest, AnEndByTimeIsToldToo) {
   tools->told("lock_acquire", {{"resources", {"a"}}, {"ttl", "1m"}});
   subscribe("lock://leases");
