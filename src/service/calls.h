@@ -35,6 +35,9 @@ struct AcquireCall {
   std::vector<core::LeaseId> replaces;
   bool anew = false;  // never a renewal
   std::string call;   // an edit for this call of a coding agent (core rule 16); empty: on purpose
+  // If it is granted, the answer has the traces of these files, as a LookCall would have them.
+  std::string worktree = {};
+  std::vector<std::string> traced = {};
 };
 
 // `id` is the lease id of a kQueued result. The answer is kQueued again after `at_most_ms`, or

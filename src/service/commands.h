@@ -50,6 +50,9 @@ struct AcquireCommand {
   std::vector<core::LeaseId> replaces;
   bool anew = false;  // never a renewal: whoever holds exactly this gets another lease of it
   std::string call;   // an edit for this call of a coding agent (core rule 16); empty: on purpose
+  // As AcquireCall has them.
+  std::string worktree;
+  std::vector<std::string> traced;
   // Called while waiting, at least once a second; false leaves the queue (kInterrupted).
   std::function<bool(const WaitProgress&)> on_wait;
 };

@@ -213,6 +213,8 @@ Result<AcquireCall> Locks::call(const AcquireCommand& command,
   call.replaces = command.replaces;
   call.anew = command.anew;
   call.call = command.call;
+  call.worktree = command.worktree;
+  call.traced = command.traced;
   return call;
 }
 

@@ -43,6 +43,7 @@ struct AcquireResult {
   std::size_t position = 0;
   std::string reason_before;  // renewed: the reason that this request's has replaced
   std::vector<layout::Unmirrored> unmirrored;
+  std::vector<core::Trace> traces;  // granted: of AcquireCall::traced
   // Filled in by Locks.
   std::int64_t waited_ms = 0;
   std::vector<std::string> warnings;

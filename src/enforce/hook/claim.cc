@@ -37,6 +37,8 @@ class Claiming {
   void undo();
   // It passes although somebody else has claimed one of the files.
   bool met_somebody() const { return met_somebody_; }
+  // Whoever edits a file that is as the last commit has it goes on with nobody's work.
+  void put_away();
 
  private:
   service::AcquireCommand command() const;
@@ -51,6 +53,7 @@ class Claiming {
   HookPolicy policy_of(const core::Conflict& conflict) const;
   void drop_calls_that_failed();
   std::vector<std::string> existing_replaced() const;
+  std::vector<std::string> file_paths() const;
   bool is_about_targets(const core::LostLease& lost) const;
   // Records it, and tells whoever is in the way: once for each file.
   void record(const std::string& what, const std::vector<core::Conflict>& conflicts, bool waits);
@@ -69,6 +72,7 @@ class Claiming {
   Place& place_;
   std::size_t files_;
   bool met_somebody_ = false;
+  std::optional<std::vector<core::Trace>> traces_;  // of its files, if the grant brought them
 };
 
 Listener Claiming::listener() const {
@@ -90,7 +94,25 @@ service::AcquireCommand Claiming::command() const {
   command.terms.reason = "tool call: " + (call_.tool.empty() ? "edit" : call_.tool);
   const bool one_table = place_.settings().hook_worktrees.value == realm::HookWorktrees::kBlock;
   if (!one_table) command.terms.worktree = place_.worktree();
+  command.worktree = place_.worktree();
+  command.traced = file_paths();
   return command;
+}
+
+std::vector<std::string> Claiming::file_paths() const {
+  std::vector<std::string> paths;
+  for (const Target& target : targets_.files) {
+    if (target.resources.front().kind() == key::Kind::kFile) paths.push_back(target.path());
+  }
+  return paths;
+}
+
+void Claiming::put_away() {
+  if (!place_.has_table()) return;
+  if (!traces_)
+    traces_ =
+        place_.locks().traces(place_.worktree(), file_paths()).value_or(std::vector<core::Trace>());
+  if (!traces_->empty()) put_away_clean(session_, place_, *traces_);
 }
 
 // Codex makes its edits one after the other, and says nothing of one that failed. (Claude Code says
@@ -109,7 +131,10 @@ void Claiming::drop_calls_that_failed() {
 
 Result<service::AcquireResult> Claiming::ask() {
   auto result = place_.locks().acquire(command());
-  if (!result || result->outcome != core::Outcome::kHeld) return result;
+  if (!result || result->outcome != core::Outcome::kHeld) {
+    if (result) traces_ = result->traces;
+    return result;
+  }
   const auto must_wait = [&](const core::Conflict& conflict) {
     return policy_of(conflict) == HookPolicy::kWait;
   };
@@ -382,18 +407,6 @@ std::string keep_before(Session& session, const std::vector<AboutToChange>& all,
   return lines.text();
 }
 
-// Whoever edits a file that is as the last commit has it goes on with nobody's work.
-void put_away_before(Session& session, const Targets& targets) {
-  Place& place = *targets.place;
-  if (!place.has_table()) return;
-  std::vector<std::string> paths;
-  for (const Target& target : targets.files) {
-    if (target.resources.front().kind() == key::Kind::kFile) paths.push_back(target.path());
-  }
-  const auto traces = place.locks().traces(place.worktree(), paths);
-  if (traces && !traces->empty()) put_away_clean(session, place, *traces);
-}
-
 Answer before_edit(Session& session, const ToolCall& call, const Touch& touch) {
   auto sorted = session.sort(touch);
   if (!sorted) return refused(not_judged_words(sorted.error()));
@@ -420,7 +433,7 @@ Answer before_edit(Session& session, const ToolCall& call, const Touch& touch) {
     lines.add(answer.tell);
   }
   note_at_home(session, *sorted);
-  for (const Targets& targets : sorted->places) put_away_before(session, targets);
+  for (Claiming& each : claims) each.put_away();
   const bool contested = std::ranges::any_of(claims, &Claiming::met_somebody);
   lines.add(keep_before(session, changes, contested));
   return {.tell = lines.text()};

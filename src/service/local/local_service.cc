@@ -150,7 +150,16 @@ Result<Reply<AcquireResult>> LocalService::acquire(const AcquireCall& call) {
       table_, std::vector<Acquisition::Part>{{std::move(request), call.replaces}});
   acquisition->order = ++asked_;
   auto results = acquisition->begin(change.writer());
-  return finish(call.caller, change, std::move(acquisition), std::move(results));
+  auto reply = finish(call.caller, change, std::move(acquisition), std::move(results));
+  const bool has_it = reply && (reply->value.outcome == core::Outcome::kGranted ||
+                                reply->value.outcome == core::Outcome::kRenewed);
+  if (has_it && !call.traced.empty()) {
+    // What is granted stays so, whatever becomes of this.
+    if (auto seen = look({call.caller, call.worktree, call.traced})) {
+      reply->value.traces = std::move(seen->value.traces);
+    }
+  }
+  return reply;
 }
 
 Result<Reply<std::vector<AcquireResult>>> LocalService::acquire_together(

@@ -28,6 +28,8 @@ void fields(Archive& archive, AcquireCall& call) {
   archive("replaces", call.replaces);
   archive("anew", call.anew);
   archive("call", call.call);
+  archive("worktree", call.worktree);
+  archive("traced", call.traced);
 }
 
 template <class Archive>
@@ -214,6 +216,7 @@ void fields(Archive& archive, AcquireResult& result) {
   archive("cycle", result.cycle);
   archive("elsewhere", result.elsewhere);
   archive("position", result.position);
+  archive("traces", result.traces);
   archive("reason_before", result.reason_before);
   archive("unmirrored", result.unmirrored);
 }
