@@ -122,13 +122,6 @@ Result<void> show_page(const Opening& opening, const hub::HubPlace& place, bool 
   return {};
 }
 
-// A name that the hub takes, from the name of a folder, which can be anything.
-std::string realm_name(const realm::Realm& realm) {
-  std::string name = cut_utf8(realm.name, 100);
-  std::ranges::replace_if(name, [](char c) { return !is_name_character(c); }, '-');
-  return name.empty() || name == "." || name == ".." ? "realm" : name;
-}
-
 }  // namespace
 
 Result<int> open_page(cli::VerbContext& context, const cli::OpenOptions& options) {
@@ -142,7 +135,8 @@ Result<int> open_page(cli::VerbContext& context, const cli::OpenOptions& options
   cli::ServeOptions serve;
   serve.listen = host::may_have_listener(kUsualPort) ? "127.0.0.1:0"
                                                      : "127.0.0.1:" + std::to_string(kUsualPort);
-  serve.realms = {realm_name(realm) + "=" + realm.root};
+  LK_ASSIGN(const std::string name, served_name(realm, context.runtime().env));
+  serve.realms = {name + "=" + realm.root};
   ServeForPage page;
   page.ready = [&]() -> Result<void> {
     LK_ASSIGN(const auto own, running_hub(opening.store));

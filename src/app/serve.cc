@@ -59,7 +59,8 @@ Result<void> open_realms(cli::VerbContext& context, const cli::ServeOptions& opt
   }
   if (!options.realms.empty() || options.auto_realms || !realms.all().empty()) return {};
   LK_ASSIGN(const realm::Realm here, context.realm({}));
-  return realms.add(here.name, here.root, store);
+  LK_ASSIGN(const std::string name, served_name(here, context.runtime().env));
+  return realms.add(name, here.root, store);
 }
 
 Result<std::string> hub_folder(const realm::Environment& env) {
@@ -101,6 +102,16 @@ void tell_start(cli::Output& out, bool encrypted, const http::Address& address,
 }
 
 }  // namespace
+
+Result<std::string> served_name(const realm::Realm& realm, const realm::Environment& env) {
+  std::vector<Error> mistakes;  // told by whoever locks
+  LK_ASSIGN(const realm::Settings settings, realm::load_settings(realm, env, &mistakes));
+  std::string name = realm::name_on_hub(realm, settings);
+  if (!name.empty()) return name;
+  name = cut_utf8(realm.name, 100);
+  std::ranges::replace_if(name, [](char c) { return !is_name_character(c); }, '-');
+  return name.empty() || name == "." || name == ".." ? "realm" : name;
+}
 
 Result<int> serve_hub(cli::VerbContext& context, const cli::ServeOptions& options) {
   return serve_hub(context, options, nullptr);

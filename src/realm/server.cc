@@ -253,6 +253,12 @@ Result<std::string> relay_folder(const std::string& url, const Environment& env)
                               std::to_string(kHubProtocol));
 }
 
+std::string name_on_hub(const Realm& realm, const Settings& settings) {
+  if (!settings.realm_name.value.empty()) return settings.realm_name.value;
+  const auto origin = origin_of(realm);
+  return origin ? name_of_origin(*origin).value_or("") : "";
+}
+
 Result<std::optional<Server>> find_server(const Realm& realm, const Settings& settings,
                                           const Environment& env) {
   if (realm.machine || realm.in_memory) return std::nullopt;
@@ -276,10 +282,7 @@ Result<std::optional<Server>> find_server(const Realm& realm, const Settings& se
   server.from = chosen->from;
   const auto login = std::ranges::find(logins, server.url, &Login::url);
   if (login != logins.end()) server.person = login->person;
-  server.name = settings.realm_name.value;
-  if (server.name.empty()) {
-    if (const auto origin = origin_of(realm)) server.name = name_of_origin(*origin).value_or("");
-  }
+  server.name = name_on_hub(realm, settings);
   LK_ASSIGN(server.folder, relay_folder(server.url, env));
   return server;
 }

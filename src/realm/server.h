@@ -75,6 +75,9 @@ Result<bool> drop_login(const Environment& env, const std::string& url);
 // nullopt: it names no host (a folder), or what remains cannot be a name.
 std::optional<std::string> name_of_origin(std::string_view url);
 
+// By which all clones mean the same realm: as [realm] name says, or after `origin`. Empty: none.
+std::string name_on_hub(const Realm& realm, const Settings& settings);
+
 // nullopt: the table is on this machine; so it always is for the machine's own realm and in memory.
 Result<std::optional<Server>> find_server(const Realm& realm, const Settings& settings,
                                           const Environment& env);
