@@ -204,6 +204,11 @@ core::Owner Part::owner_of_lease(const core::LeaseId& id) const {
   return owners_.at(id);
 }
 
+bool Part::is_refused_after(const core::LeaseId& id, std::int64_t moment) const {
+  const auto found = refused_.find(id);
+  return found != refused_.end() && found->second > moment;
+}
+
 std::size_t Part::untold(const core::Owner& owner, std::int64_t by) const {
   return static_cast<std::size_t>(std::ranges::count_if(steps, [&](const Step& step) {
     return step.asks() && step.call->asked.verb == Verb::kAcquire &&

@@ -52,17 +52,12 @@ struct Part {
   Keeper keeper(const std::string& process) const;
   // How many leases the owner may have been granted without being told, by calls begun by then.
   std::size_t untold(const core::Owner& owner, std::int64_t by) const;
-  // Of a lease that nobody was told when it was granted, only its name is known: which one it is
-  // shows when somebody meets it (State::names).
+  // A lease of which nobody was told: which one it is shows when it is met (State::names).
   bool is_name(const core::LeaseId& id) const { return !id.empty() && id >= first_name_; }
   bool is_told(const core::LeaseId& id) const { return told_.contains(id); }
   bool is_repeated(const core::LeaseId& id) const { return repeated_.contains(id); }
-  // Rule 12: what was granted is never refused again. So nobody was granted what shares this id
-  // before the last call that was refused.
-  bool is_refused_after(const core::LeaseId& id, std::int64_t moment) const {
-    const auto found = refused_.find(id);
-    return found != refused_.end() && found->second > moment;
-  }
+  // So nobody can have been granted it by then: what was granted is never refused again (rule 12).
+  bool is_refused_after(const core::LeaseId& id, std::int64_t moment) const;
 
   sim::World world;
   sim::Processes nobody;    // the model is told of deaths by ending what was bound to them
