@@ -172,6 +172,11 @@ Result<kv::Version> LockTable::write(const Work& work, const std::function<void(
   return fail(Code::kLimitExceeded, "more than " + std::to_string(kCommitsMax) + " commits needed");
 }
 
+Result<bool> LockTable::has_store() {
+  LK_ASSIGN(const kv::Store* const store, this->store(false));
+  return store != nullptr;
+}
+
 Result<bool> LockTable::read(const Look& look) {
   LK_ASSIGN(kv::Store* const store, this->store(false));
   if (store == nullptr) return false;

@@ -47,6 +47,8 @@ class LockTable final : private core::Prober {
 
   using Write = std::function<Result<kv::Version>(const Work&, const std::function<void()>&)>;
 
+  // Opens it if it is there.
+  Result<bool> has_store();
   // Runs `look` in a read transaction. False: there is no store, so nothing is locked. Nothing was
   // created, and `look` did not run.
   using Look = std::function<Result<void>(core::Table&)>;

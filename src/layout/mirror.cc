@@ -34,7 +34,7 @@ Result<bool> Mirror::open_to_write() {
 // Follows changes of the settings. False: there is no store, so nothing is left anywhere; or
 // another process is doing it.
 Result<bool> Mirror::update_layouts() {
-  LK_ASSIGN(const bool store, table_.read([](core::Table&) -> Result<void> { return {}; }));
+  LK_ASSIGN(const bool store, table_.has_store());
   if (!store) return false;
   const Result<Fd> held = lock_registry(table_.realm());
   if (!held && held.error().code == Code::kStoreBusy) return false;

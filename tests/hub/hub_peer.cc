@@ -6,8 +6,9 @@
 
 namespace lockkeeper::proof {
 
-HubServer::HubServer(stage::Stage& stage, const stage::Words& more) {
-  stage::Words words = {"serve", "--realm", "app=" + stage.repo()};
+HubServer::HubServer(stage::Stage& stage, const stage::Words& more, const char* realm) {
+  stage::Words words = {"serve"};
+  if (realm != nullptr) words.insert(words.end(), {"--realm", realm + ("=" + stage.repo())});
   if (std::ranges::find(more, "--listen") == more.end()) {
     words.insert(words.end(), {"--listen", "127.0.0.1:0"});
   }

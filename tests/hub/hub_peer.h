@@ -21,7 +21,8 @@ struct HubAnswer {
 // `serve --listen 127.0.0.1:0` in a stage, for the stage's repository as the realm "app".
 class HubServer {
  public:
-  explicit HubServer(stage::Stage& stage, const stage::Words& more = {});
+  // `realm` null: the current one, without a name of its own.
+  explicit HubServer(stage::Stage& stage, const stage::Words& more = {}, const char* realm = "app");
 
   std::uint16_t port() const { return port_; }
   const std::string& banner() const { return banner_; }

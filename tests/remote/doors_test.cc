@@ -6,6 +6,7 @@
 
 #include "mcp/client.h"
 #include "remote/machine.h"
+#include "remote/proxy.h"
 
 namespace lockkeeper::proof {
 namespace {
@@ -70,6 +71,18 @@ TEST_F(RemoteDoors, AnEditOnOneMachineStopsThatOnAnother) {
   EXPECT_THAT(edit(there_, "s3", "a.c").out, HasSubstr("\"deny\""));
   EXPECT_THAT(edit(there_, "s2", "b.c").all(), Not(HasSubstr("\"deny\"")));
   EXPECT_FALSE(here_.has_table());
+}
+
+TEST_F(RemoteDoors, AnEditIsOneRoundTrip) {
+  Proxy proxy(hub_->port());
+  const std::string far = "http://127.0.0.1:" + std::to_string(proxy.port());
+  ASSERT_EQ(here_.login(far, alice_).status, 0);
+  here_.file("a.c");
+  edit(here_, "s1", "a.c");  // starts the relay
+  const int before = proxy.calls();
+  EXPECT_THAT(edit(here_, "s1", "b.c").all(), Not(HasSubstr("\"deny\"")));
+  EXPECT_EQ(held(), 2U);
+  EXPECT_EQ(proxy.calls() - before, 1);
 }
 
 TEST_F(RemoteDoors, WithoutTheHubAnEditIsRefusedOrWarnedAbout) {

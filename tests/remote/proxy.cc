@@ -58,6 +58,7 @@ bool Proxy::pass(const Fd& from, const Fd& to, bool answer) {
   const ssize_t n = ::recv(from.get(), piece.data(), piece.size(), 0);
   if (n <= 0) return false;
   piece.resize(static_cast<std::size_t>(n));
+  if (piece.starts_with("POST /v1/call")) ++calls_;
   for (const auto& [old, other] : rewritten_) {
     EXPECT_EQ(old.size(), other.size());
     for (auto at = piece.find(old); at != std::string::npos; at = piece.find(old, at + 1)) {

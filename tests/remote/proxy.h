@@ -37,7 +37,8 @@ class Proxy {
   void delay(int ms) { delay_ms_ = ms; }
   // Half open: what comes is swallowed, new connections are accepted and lead nowhere.
   void swallow(bool on) { swallowing_ = on; }
-  int lost() const { return lost_; }  // answers so far
+  int lost() const { return lost_; }    // answers so far
+  int calls() const { return calls_; }  // of the service, so far; beats do not count
 
  private:
   struct Pair {
@@ -58,6 +59,7 @@ class Proxy {
   std::atomic<int> delay_ms_ = 0;
   std::atomic<int> losing_ = 0;
   std::atomic<int> lost_ = 0;
+  std::atomic<int> calls_ = 0;
   std::thread thread_;
 };
 

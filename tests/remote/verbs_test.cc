@@ -56,6 +56,20 @@ TEST_F(RemoteVerbs, TwoMachinesShareOneTable) {
   EXPECT_FALSE(there_.has_table());
 }
 
+// So that whoever runs `serve` in a repository need not know how its clones call it.
+TEST(RemoteNames, ARepositoryIsServedUnderTheNameOfItsClones) {
+  stage::Stage home;
+  const std::string token = add_token(home, "alice");
+  home.git("repo", {"remote", "add", "origin", "git@GitHub.com:Org/repo.git"});
+  const HubServer hub(home, {}, nullptr);
+  Machine here;
+  here.file("lockkeeper.toml", "");
+  here.git("repo", {"remote", "add", "origin", "https://github.com/Org/repo"});
+  ASSERT_EQ(here.login("http://127.0.0.1:" + std::to_string(hub.port()), token).status, 0);
+  here.expect(0, "claude", {"acquire", "a"});
+  EXPECT_EQ(home.list()["leases"].size(), 1U);
+}
+
 TEST_F(RemoteVerbs, BreakNeedsTheRole) {
   log_in();
   here_.expect(0, "x", {"acquire", "a"});

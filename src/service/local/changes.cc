@@ -189,10 +189,6 @@ class Total {
 }  // namespace
 
 // Giving back and keeping make no store: an empty folder stays empty.
-Result<bool> LocalService::has_store() {
-  return table_.read([](core::Table&) { return Result<void>(); });
-}
-
 Result<Reply<core::ReleaseReply>> LocalService::release(const ReleaseCall& call) {
   Change change(table_, call.caller, wire::digest(call, clock()));
   return answer(call.caller, change, release(call, change));
@@ -227,17 +223,17 @@ Result<core::ReleaseReply> LocalService::release(const ReleaseCall& call, Change
   const bool by_id = !call.leases.empty() || !call.task.empty() || call.all;
   if (call.resources.empty() == !by_id) return nothing_named("release");
   const core::Owner& owner = call.caller.owner;
-  LK_ASSIGN(const bool there, has_store());
+  LK_ASSIGN(const bool there, table_.has_store());
   if (!there) return nothing_to_release(call);
   layout::Mirror mirror(table_);
   LK_ASSIGN(const bool mirrored, mirror.open_to_write());
   Total<core::ReleaseReply> total(change, clock());
-  LK_ASSIGN(const std::vector<key::Resource> asked,
-            table_.get([&](core::Table& table) -> Result<std::vector<key::Resource>> {
-              LK_ASSIGN(auto spelled, with_other_spellings(table, owner, call.resources));
-              return inner_first(table, owner, std::move(spelled));
-            }));
+  std::vector<key::Resource> asked;
   const auto named = [&](core::Table& table, core::ReleaseReply& now) -> Result<bool> {
+    if (total.is_first()) {
+      LK_ASSIGN(auto spelled, with_other_spellings(table, owner, call.resources));
+      LK_ASSIGN(asked, inner_first(table, owner, std::move(spelled)));
+    }
     std::vector<key::Resource> rest;
     for (std::size_t i = total.so_far().size(); i < asked.size(); ++i) {
       LK_ASSIGN(key::Resource held, as_held(table, asked[i]));
@@ -280,7 +276,7 @@ Result<std::vector<core::Lease>> LocalService::renew(const RenewCall& call, Chan
     LK_ASSIGN(ttl_ms, realm::lease_ttl(table_.settings(), call.ttl_ms));
   }
   std::vector<core::Lease> renewed;
-  LK_ASSIGN(const bool there, has_store());
+  LK_ASSIGN(const bool there, table_.has_store());
   if (!there && !call.leases.empty()) return no_lease(call.leases.front());
   if (!there && !call.resources.empty()) return holds_none(call.caller.owner, call.resources[0]);
   if (!there) return renewed;
@@ -433,7 +429,7 @@ Result<void> LocalService::end_dead(Change& change) {
 
 Result<Reply<Done>> LocalService::purge(const PurgeCall& call) {
   Change change(table_, call.caller);
-  LK_ASSIGN(const bool there, has_store());
+  LK_ASSIGN(const bool there, table_.has_store());
   if (!there) return Reply<Done>{};
   LK_CHECK(end_dead(change));
   LK_CHECK(change.write([&](core::Table& table) -> Result<bool> {

@@ -80,7 +80,7 @@ Result<Reply<core::ReportReply>> LocalService::report(const ReportCall& call) {
 
 Result<Reply<std::vector<core::Trace>>> LocalService::unseen(const UnseenCall& call) {
   LK_CHECK(check_paths(call.paths));
-  LK_ASSIGN(const bool there, has_store());
+  LK_ASSIGN(const bool there, table_.has_store());
   if (!there) return Reply<std::vector<core::Trace>>{};
   const core::Owner& owner = call.caller.owner;
   std::vector<core::Trace> news;
@@ -194,7 +194,7 @@ Result<LookReply> all_around(core::State& state, const core::Owner& owner,
 }  // namespace
 
 Result<Reply<LookReply>> LocalService::look(const LookCall& call) {
-  LK_ASSIGN(const bool there, has_store());
+  LK_ASSIGN(const bool there, table_.has_store());
   if (!there) return Reply<LookReply>{};
   const core::Owner& owner = call.caller.owner;
   LookReply reply;
@@ -212,7 +212,7 @@ Result<Reply<Done>> LocalService::forget(const ForgetCall& call) {
   std::vector<std::string> paths = call.paths;
   for (const core::Change& each : call.clean) paths.push_back(each.path);
   LK_CHECK(check_paths(paths));
-  LK_ASSIGN(const bool there, has_store());
+  LK_ASSIGN(const bool there, table_.has_store());
   if (!there) return Reply<Done>{};
   Change change(table_, call.caller);
   LK_CHECK(change.write([&](core::Table& table) -> Result<bool> {

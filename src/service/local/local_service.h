@@ -75,7 +75,6 @@ class LocalService final : public Service {
   Result<Reply<AcquireResult>> handed_over(const Caller& caller, const core::LeaseId& id,
                                            Change& change);
   Result<AcquireResult> adopt_lock(const AdoptCall& call, Change& change);
-  Result<bool> has_store();
   Result<core::ReleaseReply> release(const ReleaseCall& call, Change& change);
   Result<std::vector<core::Lease>> renew(const RenewCall& call, Change& change);
   Result<std::vector<core::Lease>> break_leases(const BreakCall& call, Change& change);
