@@ -39,9 +39,13 @@ class ToolsTest : public testing::TestWithParam<const char*> {
   }
   void watch(Client& client, const std::string& uri) const {
     if (GetParam() == std::string(kModern)) {
+      const std::size_t before = client.notifications().size();
       client.request("subscriptions/listen",
                      {{"notifications", {{"resourceSubscriptions", {uri}}}}});
-      client.wait_for_notification("notifications/subscriptions/acknowledged");
+      const auto acknowledged = [](const Json& each) {
+        return each["method"] == "notifications/subscriptions/acknowledged";
+      };
+      client.wait_for_notification(acknowledged, before);  // not an earlier one
     } else {
       client.ask("resources/subscribe", {{"uri", uri}});
     }
