@@ -124,7 +124,7 @@ std::uint64_t Waits::ask(const core::LeaseId& id, std::int64_t at_most_ms, Then 
     return 0;
   }
   const std::shared_ptr<Entry> entry = found->second;
-  if (entry->outcome) {
+  if (entry->outcome && !entry->busy) {  // if it is busy, that is being given back
     const Outcome outcome = std::move(*entry->outcome);
     remove(*entry);
     hold.unlock();
@@ -231,20 +231,32 @@ void Waits::look(const std::shared_ptr<Entry>& entry) {
 
 // Nobody has asked for a minute: its place is free, and so is what it was granted.
 void Waits::give_up(const std::shared_ptr<Entry>& entry) {
-  const Wait wait = wait_of(*entry);
+  Wait wait;
+  std::optional<Outcome> had;
+  {
+    const std::lock_guard hold(mutex_);
+    wait = entry->wait;
+    had = entry->outcome;
+  }
+  const auto is_granted = [](const Outcome& outcome) {
+    return outcome && outcome->outcome == core::Outcome::kGranted;
+  };
   if (const auto service = wait.realm->site.service()) {
     const auto left = (*service)->leave({wait.caller, wait.id, core::Outcome::kInterrupted});
     const bool granted = left && left->value.outcome == core::Outcome::kGranted;
-    const bool had =
-        entry->outcome && *entry->outcome && (*entry->outcome)->outcome == core::Outcome::kGranted;
-    if (granted || had) {  // but not what another process of its owner keeps
+    if (granted || (had && is_granted(*had))) {  // but not what another process of its owner keeps
       static_cast<void>((*service)->release({wait.caller, {}, {wait.id}, {}, false, {}, true}));
     }
   }
-  const std::lock_guard hold(mutex_);
-  entry->busy = false;
-  remove(*entry);
-  changed_.notify_all();
+  std::vector<Asker> askers;  // whoever came too late
+  {
+    const std::lock_guard hold(mutex_);
+    entry->busy = false;
+    askers.swap(entry->askers);
+    remove(*entry);
+    changed_.notify_all();
+  }
+  for (const Asker& each : askers) each.then(no_wait(wait.id));
 }
 
 void Waits::loop() {

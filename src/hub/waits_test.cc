@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <future>
+#include <utility>
 
 #include "base/test_folder.h"
 #include "hub/door.h"
@@ -78,6 +80,17 @@ class WaitsTest : public testing::Test {
     std::promise<Waits::Outcome> got;
     desk_->waits.ask(id, 3'600'000, [&](const Waits::Outcome& outcome) { got.set_value(outcome); });
     return got.get_future().get();
+  }
+  // What is told to whoever asks at the moment when the table wakes somebody.
+  std::future<Waits::Outcome> ask_when_next_woken(const core::LeaseId& id) {
+    auto told = std::make_shared<std::promise<Waits::Outcome>>();
+    runtime_.woken = [this, id, told, asked = false](const auto& words) mutable {
+      if (!std::exchange(asked, true)) {
+        desk_->waits.ask(id, kKeptMs, [told](const auto& outcome) { told->set_value(outcome); });
+      }
+      desk_->waits.woken(words);
+    };
+    return told->get_future();
   }
   // Confirmed leases that are not over.
   std::size_t held() {
@@ -220,6 +233,40 @@ TEST_F(WaitsTest, AHandoffThatNobodyFetchesIsGivenBackAfterAMinute) {
   clock_.advance(kKeptMs);
   eventually([&] { return held() == 0; });
   EXPECT_EQ(ask(queued.lease.id).error().code, Code::kNotFound);
+}
+
+// The hub wakes others in the middle of giving a wait up. Its client asks just then.
+TEST_F(WaitsTest, L4_WhoeverAsksWhileItsHandoffIsGivenBackIsNotToldThatItHasIt) {
+  const auto queued = acquire("waiter", true);
+  release("holder");
+  eventually([&] { return held() == 1; });
+  const auto later = acquire("later", true);
+  desk_->waits.ask(later.lease.id, 10 * kKeptMs, [](const auto&) {});
+  auto told = ask_when_next_woken(queued.lease.id);
+  clock_.advance(kKeptMs);
+  ASSERT_EQ(told.wait_for(std::chrono::minutes(1)), std::future_status::ready);
+  const auto answer = told.get();
+  ASSERT_FALSE(answer) << "granted, and given to another";
+  EXPECT_EQ(answer.error().code, Code::kNotFound);
+}
+
+TEST_F(WaitsTest, L4_WhoeverAsksWhileItsPlaceIsGivenUpIsAnswered) {
+  release("holder");
+  const auto acquire_shared = [&](const std::string& agent) {
+    service::AcquireCall wanted = call(agent);
+    wanted.claims.front().mode = core::Mode::kShared;
+    wanted.wait = true;
+    return door().acquire(wanted, service::kWaitForever).value().value;
+  };
+  ASSERT_EQ(acquire_shared("reader").outcome, core::Outcome::kGranted);
+  const auto queued = acquire("waiter", true);
+  const auto later = acquire_shared("later");
+  ASSERT_EQ(later.outcome, core::Outcome::kQueued);
+  desk_->waits.ask(later.lease.id, 10 * kKeptMs, [](const auto&) {});
+  auto told = ask_when_next_woken(queued.lease.id);
+  clock_.advance(kKeptMs);
+  ASSERT_EQ(told.wait_for(std::chrono::minutes(1)), std::future_status::ready);
+  EXPECT_EQ(told.get().error().code, Code::kNotFound);
 }
 
 // Its relay says both: that it is dead, and that it leaves the queue.
