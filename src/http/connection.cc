@@ -85,22 +85,35 @@ void Connection::start() {
 
 // --- time ----------------------------------------------------------------------------------------
 
+// A timer is set only if it would fire too late. So a busy connection, whose operations each have
+// their own limit, does not set and cancel one for each of them.
 void Connection::within(int ms) {
   too_late_ = false;
-  const std::uint64_t mine = ++timed_;
-  timer_.expires_after(milliseconds(ms));
-  timer_.async_wait([weak = weak_from_this(), mine](const error_code& error) {
-    const auto self = weak.lock();
-    if (error || !self || self->timed_ != mine) return;
-    self->too_late_ = true;
-    error_code ignored;
-    self->socket_.cancel(ignored);
-  });
+  until_ = Time::clock::now() + milliseconds(ms);
+  if (until_ < looks_at_) look_in_time();
 }
 
 void Connection::in_time() {
-  ++timed_;
-  timer_.cancel();
+  until_ = Time::max();
+}
+
+void Connection::look_in_time() {
+  looks_at_ = until_;
+  timer_.expires_at(until_);
+  timer_.async_wait([weak = weak_from_this()](const error_code& error) {
+    const auto self = weak.lock();
+    if (!error && self) self->look_at_time();
+  });
+}
+
+void Connection::look_at_time() {
+  looks_at_ = Time::max();
+  if (until_ == Time::max()) return;
+  if (Time::clock::now() < until_) return look_in_time();
+  in_time();
+  too_late_ = true;
+  error_code ignored;
+  socket_.cancel(ignored);
 }
 
 // --- reading -------------------------------------------------------------------------------------

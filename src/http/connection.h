@@ -31,6 +31,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   template <class T = void>
   using Awaitable = boost::asio::awaitable<T>;
+  using Time = boost::asio::steady_timer::time_point;
 
   // What was read: a request, or the status to refuse it with; 0: close without an answer.
   struct Came {
@@ -60,6 +61,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Cancels the socket's operation unless it ends within the time.
   void within(int ms);
   void in_time();
+  void look_in_time();
+  void look_at_time();
 
   const std::shared_ptr<Loop> loop_;
   const Limits& limits_;
@@ -67,7 +70,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::asio::steady_timer timer_;  // for the socket's operation
   boost::asio::steady_timer wake_;   // fires, or is cancelled: there is something to write
   boost::beast::flat_buffer buffer_;
-  std::uint64_t timed_ = 0;  // distinguishes a late timer from the current one
+  Time until_ = Time::max();     // the socket's operation has to end; max: there is none
+  Time looks_at_ = Time::max();  // when the timer fires; max: it is not set
   bool too_late_ = false;
   bool closed_ = false;
 
