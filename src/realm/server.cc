@@ -133,7 +133,7 @@ std::string ServerUrl::text() const {
 
 Result<ServerUrl> parse_server_url(std::string_view text) {
   const auto wrong = [&](const char* why) {
-    return fail(Code::kInvalidInput, quote(text) + " is no address of a hub: " + why,
+    return fail(Code::kInvalidInput, quote(text) + " is not an address of a hub: " + why,
                 "write it as https://hub.example.com or http://127.0.0.1:7420");
   };
   ServerUrl url;

@@ -48,6 +48,7 @@ TEST_F(RemoteNetwork, ALostAnswerOfAHubThatIsGoneIsUnknown) {
   proxy_.vanish_with_answer();
   const Answer unknown = here_.json("x", {"acquire", "a"});
   EXPECT_EQ(unknown.json()["error"]["code"], "unknown") << unknown.all();
+  EXPECT_THAT(std::string(unknown.json()["error"]["hint"]), HasSubstr("the hub may have done it"));
   EXPECT_EQ(held(), 1U);
   EXPECT_EQ(here_.json("x", {"acquire", "b"}).json()["error"]["code"], "store_unavailable");
 }
