@@ -137,6 +137,7 @@ class Relay {
   void beat_on();
   Result<void> beat();
   Result<void> keep_contact();
+  bool is_over() const;
   std::string answer(std::uint64_t talker, const std::string& process, const std::string& realm,
                      const std::string& line);
   std::string note_rules(const std::string& process, const std::string& realm, const Json& call);
@@ -156,6 +157,7 @@ class Relay {
   const std::unique_ptr<Tenants> tenants_;
   const Fd beat_file_;
   const host::Pipe wake_;
+  const std::int64_t begun_ms_ = host::since_boot_ms();
 
   std::mutex beat_mutex_;                      // one beat at a time
   std::atomic<std::int64_t> contact_ms_ = -1;  // when the last answered beat was sent; -1: never
@@ -218,6 +220,13 @@ Result<void> Relay::keep_contact() {
   return beat();
 }
 
+// The hub has given away what was attached here.
+bool Relay::is_over() const {
+  return host::since_boot_ms() - std::max(contact_ms_.load(), begun_ms_) > realm::kSessionMs;
+}
+
+// A hub that knows the token no more (logout, a token that was removed) will not know it in a second
+// either, and nobody here can keep anything there.
 void Relay::beat_on() {
   std::unique_lock hold(mutex_);
   std::int64_t next = 0;
@@ -229,8 +238,11 @@ void Relay::beat_on() {
     died_ = false;
     if (!due || tenants_->empty()) continue;
     hold.unlock();
-    const bool answered = beat().has_value();
-    next = host::since_boot_ms() + (answered ? realm::kBeatEveryMs : kBeatAgainMs);
+    const Result<void> beaten = beat();
+    const bool refused = !beaten && !is_silence(beaten.error());
+    if (refused && is_over()) tenants_->forget();
+    const bool again = !beaten && !refused && !is_over();
+    next = host::since_boot_ms() + (again ? kBeatAgainMs : realm::kBeatEveryMs);
     hold.lock();
   }
 }

@@ -171,6 +171,14 @@ void Tenants::drop(const std::vector<std::uint64_t>& numbers, std::int64_t writt
   if (numbers_.size() != before) static_cast<void>(save());
 }
 
+void Tenants::forget() {
+  const std::lock_guard hold(mutex_);
+  numbers_.clear();
+  confirmed_ms_.clear();
+  gone_.clear();
+  static_cast<void>(save());  // whoever reads it later is refused as well
+}
+
 bool Tenants::empty() const {
   const std::lock_guard hold(mutex_);
   return numbers_.empty() && gone_.empty();

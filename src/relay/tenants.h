@@ -53,6 +53,7 @@ class Tenants {
   // The hub takes these for dead, says the answer to a beat that was written then. Those that it
   // had not confirmed by that time are kept: the beat may have been faster than the call.
   void drop(const std::vector<std::uint64_t>& numbers, std::int64_t written_ms);
+  void forget();       // all of them: the hub will never hear of them
   bool empty() const;  // nobody lives, and nothing is left to tell
 
  private:

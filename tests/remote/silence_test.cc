@@ -121,6 +121,22 @@ TEST_F(RemoteSilence, I7_TheMcpServerNoticesByItself) {
   EXPECT_FALSE(client.tool("lock_status", Json::object()).contains("lost")) << "told once";
 }
 
+// It would ask every second for as long as the process lives that it answers for.
+TEST_F(RemoteSilence, ARelayWhoseTokenIsGoneEnds) {
+  here_.expect(0, "x", {"acquire", "a", "--attach", std::to_string(::getpid())});
+  relay_ = here_.relay();
+  here_.expect(0, "", {"logout"});
+  pass_to_s(59);
+  EXPECT_EQ(asks_for("a"), kHeld);
+  pass_to_s(80);
+  EXPECT_TRUE(stage::eventually([&] { return asks_for("a") == kGranted; }));
+  const std::string known = here_.relay_folder() + "/attached";
+  ASSERT_TRUE(stage::eventually(
+      [&] { return stage::read_text(known).find("\"attached\":[]") != std::string::npos; }));
+  pass_to_s(120);
+  EXPECT_TRUE(stage::eventually([&] { return stage::state_of(relay_) == '\0'; }));
+}
+
 // The control: with a relay that beats, minutes pass and nothing is lost.
 TEST_F(RemoteSilence, WhoeverBeatsKeepsItsLease) {
   Process holder = here_.start_holding("x", "a");
