@@ -150,36 +150,37 @@ Result<std::uint64_t> Owner::slot() {
   return slot_;
 }
 
-Acquired Owner::acquire(const std::vector<std::string>& resources, const AcquireOptions& options) {
-  auto command = to_command(resources, options);
-  if (!command) return std::move(command.error());
+Result<Owner::Taken> Owner::take(const std::vector<std::string>& resources,
+                                 const AcquireOptions& options) {
+  LK_ASSIGN(service::AcquireCommand command, to_command(resources, options));
   const Call call(*this);
-  const auto slot = this->slot();
-  if (!slot) return slot.error();
-  command->attachment.slot = *slot;
+  LK_ASSIGN(command.attachment.slot, slot());
   // Before anything is granted: a lease must be renewed from the start.
-  if (auto started = keeper_.start(weak_from_this(), command->attachment); !started) {
-    return std::move(started.error());
-  }
+  LK_CHECK(keeper_.start(weak_from_this(), command.attachment));
 
   std::stop_source& stop = call.source();
-  command->wake = site_.table().new_ticket();
-  command->on_wait = [&stop](const service::WaitProgress&) { return !stop.stop_requested(); };
+  command.wake = site_.table().new_ticket();
+  command.on_wait = [&stop](const service::WaitProgress&) { return !stop.stop_requested(); };
   const std::stop_callback asked(options.cancel, [&stop] { stop.request_stop(); });
   const std::stop_callback wake(stop.get_token(), [&] {
-    if (auto waker = site_.table().waker()) (*waker)->wake(command->wake);
+    if (auto waker = site_.table().waker()) (*waker)->wake(command.wake);
   });
 
-  service::AcquireResult result;
+  Taken taken;
   auto share = std::make_shared<Share>();
   share->on_lost = options.on_lost;
-  auto entry = ask(*command, result, share);
-  if (!entry) return std::move(entry.error());
-  if (*entry == nullptr) {
-    return to_refusal(result, resources, machine_->runtime.clock->now().wall_ms);
+  LK_ASSIGN(auto entry, ask(command, taken.result, share));
+  if (entry) {
+    taken.handle = std::make_shared<Handle>(shared_from_this(), std::move(entry), std::move(share));
   }
-  Lease lease(std::make_shared<Handle>(shared_from_this(), std::move(*entry), std::move(share)));
-  return {std::move(lease), std::move(result.warnings)};
+  return taken;
+}
+
+Acquired Owner::acquire(const std::vector<std::string>& resources, const AcquireOptions& options) {
+  auto taken = take(resources, options);
+  if (!taken) return std::move(taken.error());
+  if (!taken->handle) return to_refusal(taken->result, resources, now_wall_ms());
+  return {Lease(std::move(taken->handle)), std::move(taken->result.warnings)};
 }
 
 // Null: refused, and `result` says why.
@@ -203,38 +204,30 @@ Result<std::shared_ptr<KeptLease>> Owner::ask(const service::AcquireCommand& com
   return fail(Code::kStoreBusy, "other threads kept releasing what was asked for", "try again");
 }
 
-Result<CheckResult> Owner::check(const std::vector<std::string>& resources,
-                                 const CheckOptions& options) {
-  LK_ASSIGN(const core::CheckReply reply, locks().check(to_command(resources, options)));
-  return to_result(reply);
+Result<core::CheckReply> Owner::check(const std::vector<std::string>& resources,
+                                      const CheckOptions& options) {
+  return locks().check(to_command(resources, options));
 }
 
-Result<Listing> Owner::list(const ListOptions& options) {
-  LK_ASSIGN(const service::ListReply reply, locks().list(to_command(options)));
-  return to_listing(reply);
+Result<service::ListReply> Owner::list(const ListOptions& options) {
+  return locks().list(to_command(options));
 }
 
-Result<std::vector<LeaseInfo>> Owner::renew(const std::vector<std::string>& resources,
-                                            const RenewOptions& options) {
+Result<std::vector<core::Lease>> Owner::renew(const std::vector<std::string>& resources,
+                                              const RenewOptions& options) {
   LK_ASSIGN(const service::RenewCommand command, to_command(resources, options));
-  LK_ASSIGN(const std::vector<core::Lease> leases, locks().renew(command));
+  LK_ASSIGN(std::vector<core::Lease> leases, locks().renew(command));
   keeper_.renewed(leases);
-  std::vector<LeaseInfo> renewed;
-  for (const core::Lease& lease : leases) {
-    // What is bound to a dead process is not renewed.
-    const bool bound = lease.attached();
-    renewed.push_back(to_info(lease, bound ? core::Alive::kAlive : core::Alive::kUnknown));
-  }
-  return renewed;
+  return leases;
 }
 
-Result<LeaseInfo> Owner::break_lease(const std::string& lease_id, const std::string& reason) {
+Result<core::Lease> Owner::break_lease(const std::string& lease_id, const std::string& reason) {
   if (reason.empty()) return fail(Code::kUsage, "break_lease needs a reason: it goes on record");
   service::BreakCommand command;
   command.lease_ids = {lease_id};
   command.reason = reason;
-  LK_ASSIGN(const std::vector<core::Lease> broken, locks().break_leases(command));
-  return to_info(broken.front(), core::Alive::kUnknown);
+  LK_ASSIGN(std::vector<core::Lease> broken, locks().break_leases(command));
+  return std::move(broken.front());
 }
 
 // --- one Lease object

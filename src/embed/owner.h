@@ -23,6 +23,8 @@
 
 namespace lockkeeper::embed {
 
+class Handle;
+
 class Owner : public std::enable_shared_from_this<Owner> {
  public:
   // What the lock table gets from the machine.
@@ -41,12 +43,19 @@ class Owner : public std::enable_shared_from_this<Owner> {
   Owner(const Owner&) = delete;
   Owner& operator=(const Owner&) = delete;
 
+  // The answers are the service's own, for every language that the library has a door for.
+  struct Taken {
+    service::AcquireResult result;
+    std::shared_ptr<Handle> handle;  // null: refused
+  };
+  Result<Taken> take(const std::vector<std::string>& resources, const AcquireOptions& options);
   Acquired acquire(const std::vector<std::string>& resources, const AcquireOptions& options);
-  Result<CheckResult> check(const std::vector<std::string>& resources, const CheckOptions& options);
-  Result<Listing> list(const ListOptions& options);
-  Result<std::vector<LeaseInfo>> renew(const std::vector<std::string>& resources,
-                                       const RenewOptions& options);
-  Result<LeaseInfo> break_lease(const std::string& lease_id, const std::string& reason);
+  Result<core::CheckReply> check(const std::vector<std::string>& resources,
+                                 const CheckOptions& options);
+  Result<service::ListReply> list(const ListOptions& options);
+  Result<std::vector<core::Lease>> renew(const std::vector<std::string>& resources,
+                                         const RenewOptions& options);
+  Result<core::Lease> break_lease(const std::string& lease_id, const std::string& reason);
 
   // Ends the waits in progress and lets those calls return.
   void close();
@@ -58,6 +67,7 @@ class Owner : public std::enable_shared_from_this<Owner> {
   const core::Owner& who() const { return locks_.owner(); }
   service::Locks locks() const { return locks_; }  // for one thread
   LeaseKeeper& keeper() { return keeper_; }
+  std::int64_t now_wall_ms() const { return machine_->runtime.clock->now().wall_ms; }
 
  private:
   struct Opened {

@@ -2,6 +2,7 @@
 #include <lockkeeper/realm.h>
 
 #include "embed/boundary.h"
+#include "embed/convert.h"
 #include "embed/owner.h"
 #include "wiring/embedded_store.h"
 
@@ -60,21 +61,39 @@ Acquired Realm::acquire(const std::vector<std::string>& resources,
 
 Answer<CheckResult> Realm::check(const std::vector<std::string>& resources,
                                  const CheckOptions& options) const {
-  return ask_owner<CheckResult>(*owner_, [&] { return owner_->check(resources, options); });
+  return ask_owner<CheckResult>(*owner_, [&]() -> Result<CheckResult> {
+    LK_ASSIGN(const core::CheckReply reply, owner_->check(resources, options));
+    return embed::to_result(reply);
+  });
 }
 
 Answer<Listing> Realm::list(const ListOptions& options) const {
-  return ask_owner<Listing>(*owner_, [&] { return owner_->list(options); });
+  return ask_owner<Listing>(*owner_, [&]() -> Result<Listing> {
+    LK_ASSIGN(const service::ListReply reply, owner_->list(options));
+    return embed::to_listing(reply);
+  });
 }
 
 Answer<std::vector<LeaseInfo>> Realm::renew(const std::vector<std::string>& resources,
                                             const RenewOptions& options) const {
-  return ask_owner<std::vector<LeaseInfo>>(*owner_,
-                                           [&] { return owner_->renew(resources, options); });
+  using Infos = std::vector<LeaseInfo>;
+  return ask_owner<Infos>(*owner_, [&]() -> Result<Infos> {
+    LK_ASSIGN(const std::vector<core::Lease> leases, owner_->renew(resources, options));
+    Infos renewed;
+    for (const core::Lease& lease : leases) {
+      // What is bound to a dead process is not renewed.
+      const bool bound = lease.attached();
+      renewed.push_back(embed::to_info(lease, bound ? core::Alive::kAlive : core::Alive::kUnknown));
+    }
+    return renewed;
+  });
 }
 
 Answer<LeaseInfo> Realm::break_lease(const std::string& lease_id, const std::string& reason) const {
-  return ask_owner<LeaseInfo>(*owner_, [&] { return owner_->break_lease(lease_id, reason); });
+  return ask_owner<LeaseInfo>(*owner_, [&]() -> Result<LeaseInfo> {
+    LK_ASSIGN(const core::Lease broken, owner_->break_lease(lease_id, reason));
+    return embed::to_info(broken, core::Alive::kUnknown);
+  });
 }
 
 const std::string& Realm::root() const {
