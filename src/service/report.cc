@@ -303,28 +303,6 @@ Json check_json(const core::CheckReply& reply) {
   return json;
 }
 
-Json list_json(const ListReply& reply) {
-  Json json;
-  json["leases"] = Json::array();
-  for (const ListedLease& listed : reply.leases) {
-    Json lease = lease_json(listed.lease);
-    lease["alive"] = alive_json(listed.condition.alive);
-    json["leases"].push_back(std::move(lease));
-  }
-  json["waiters"] = Json::array();
-  for (const core::Waiter& waiter : reply.waiters) {
-    Json request = lease_json(waiter.request);
-    request["waiting_since"] = request["acquired_at"];
-    for (const char* const field : {"fence", "acquired_at", "expires_at", "attached"}) {
-      request.erase(field);
-    }
-    request["waits_for"] = text_or_null(waiter.blocker.empty() ? "" : waiter.blocker.text());
-    json["waiters"].push_back(std::move(request));
-  }
-  if (reply.moved) json["moved"] = true;
-  return json;
-}
-
 Json leases_json(const char* name, const std::vector<core::Lease>& leases) {
   Json json;
   json[name] = Json::array();

@@ -38,7 +38,14 @@ Json acquire_json(const AcquireResult& result);
 Json release_json(const core::ReleaseReply& reply);
 Json check_json(const core::CheckReply& reply);
 Json list_json(const ListReply& reply);
+// The same, and which are the asker's own ("mine"), and which edits give way.
+Json list_json(const ListReply& reply, const core::Owner& asker);
 Json leases_json(const char* name, const std::vector<core::Lease>& leases);  // {"renewed":[…]}
+
+// Is it held by the asker, or by a part of it?
+bool is_own(const core::Lease& lease, const core::Owner& asker);
+// Does it keep the asker out? Also what it holds itself, if its subagent or own command is inside.
+bool is_held(const core::CheckReply& reply);
 
 // "granted", "renewed", "held", "timeout", "deadlock", "interrupted".
 const char* outcome_name(core::Outcome outcome);

@@ -5,6 +5,7 @@
 #include "cli/verbs/notices.h"
 #include "cli/verbs/verbs.h"
 #include "service/questions.h"
+#include "service/report.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -45,12 +46,6 @@ service::HintContext asked_by(const VerbContext& context, const OpenLocks& open,
   asked.checked = true;
   asked.names = names_of(context, open, wanted);
   return asked;
-}
-
-// What the caller holds itself is held against it as well: by its subagent or its own command.
-bool works_inside(const core::CheckReply& reply) {
-  return std::ranges::any_of(reply.conflicts,
-                             [](const core::Conflict& each) { return !each.holder.foreign; });
 }
 
 }  // namespace
@@ -103,7 +98,7 @@ Result<int> check_verb(VerbContext& context) {
         std::move(json));
   }
   if (!reply.mine && !fence) tell_warnings(out, open->locks.doubts(command.wanted), json);
-  if (!fence && !reply.free && (!reply.mine || works_inside(reply))) {
+  if (!fence && service::is_held(reply)) {
     service::HintContext asked = asked_by(context, *open, command.wanted);
     add_flag(asked.flags, "--mode", mode);
     asked.flags += std::string(literal ? " --literal" : "") + (glob ? " --glob" : "");

@@ -6,6 +6,7 @@
 #include "cli/verbs/notices.h"
 #include "cli/verbs/verbs.h"
 #include "realm/registry.h"
+#include "service/report.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -48,21 +49,6 @@ void keep_own(service::ListReply& reply, const Viewer& viewer) {
   std::erase_if(reply.waiters, [&](const auto& waiter) { return !viewer.owns(waiter.request); });
 }
 
-// As service::list_json, and which are the viewer's own, and which give way.
-service::Json list_json(const service::ListReply& reply, const Viewer& viewer) {
-  service::Json json = service::list_json(reply);
-  for (std::size_t i = 0; i < reply.leases.size(); ++i) {
-    service::Json& lease = json["leases"][i];
-    const service::ListedLease& listed = reply.leases[i];
-    lease["mine"] = viewer.owns(listed.lease);
-    if (listed.lease.edit) lease["edit"]["gives_way"] = listed.condition.yields;
-  }
-  for (std::size_t i = 0; i < reply.waiters.size(); ++i) {
-    json["waiters"][i]["mine"] = viewer.owns(reply.waiters[i].request);
-  }
-  return json;
-}
-
 // Every realm that has a store. One that cannot be read is reported and sets the exit status,
 // because it must not look free.
 Result<int> list_everywhere(VerbContext& context, const service::ListCommand& command,
@@ -87,7 +73,7 @@ Result<int> list_everywhere(VerbContext& context, const service::ListCommand& co
     if (!known) continue;
     service::ListReply& reply = known->reply;
     if (options.mine) keep_own(reply, viewer);
-    service::Json json = list_json(reply, viewer);
+    service::Json json = service::list_json(reply, viewer.owner);
     for (const char* const kind : {"leases", "waiters"}) {
       for (service::Json& entry : json[kind]) {
         entry["realm"] = root;
@@ -148,7 +134,7 @@ Result<int> list_verb(VerbContext& context) {
   service::ListReply& reply = known.reply;
   const Viewer viewer{open->locks.owner(), context.now_wall_ms()};
   if (options.mine) keep_own(reply, viewer);
-  service::Json json = out.json() ? list_json(reply, viewer) : service::Json();
+  service::Json json = out.json() ? service::list_json(reply, viewer.owner) : service::Json();
   tell_notices(context, *open, json);
   if (out.json()) {
     if (!known.unread) out.object(json);

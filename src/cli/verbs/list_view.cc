@@ -402,7 +402,7 @@ std::vector<Line> wrapped_table_lines(std::vector<Row> rows, std::size_t columns
 }
 
 bool Viewer::owns(const core::Lease& lease) const {
-  return lease.held_by(owner) || (!lease.foreign && core::is_part_of(lease.owner, owner));
+  return service::is_own(lease, owner);
 }
 
 std::vector<Line> list_lines(const service::ListReply& reply, const Viewer& viewer,
