@@ -49,6 +49,7 @@ const Plan& plan() {
     rooms["wiring"] =
         with(below, {"kv/lmdb", "kv/memory", "dialect", "remote", "service/local", "service/wire"});
     rooms["embed"] = with(below, {"wiring", "dialect/dirlock"});
+    rooms["capi"] = with(below, {"embed"});  // the same for C, and so for every other language
     rooms["crew/record"] = {"base"};
     rooms["crew/changes"] = {"crew/record", "git", "realm", "host", "key", "base"};
     rooms["crew/report"] = {"crew/record", "draw", "key", "base"};
