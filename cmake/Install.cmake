@@ -1,5 +1,6 @@
-# What `cmake --install` puts where: the program, the library with its headers and packages, manual
-# pages, completions. docs/decisions/embedding.md says why the library is one static archive.
+# What `cmake --install` puts where: the program, the libraries with their headers and packages,
+# manual pages, completions. docs/decisions/embedding.md says why the C++ library is one static
+# archive, and docs/decisions/c-api.md why the one for C is a shared object.
 include(CMakePackageConfigHelpers)
 
 # --- the library ----------------------------------------------------------------------------------
@@ -31,11 +32,54 @@ target_link_libraries(lockkeeper_library INTERFACE Threads::Threads
   "$<BUILD_INTERFACE:dep_lmdb;dep_utf8proc;dep_nettle>"
   "$<INSTALL_INTERFACE:lockkeeper::lmdb;lockkeeper::utf8proc;lockkeeper::nettle>")
 
+# --- the library for other languages --------------------------------------------------------------
+
+# The C API, and nothing else to be seen: no C++ of ours can meet that of the program that loads it.
+# It stays loaded (`-z nodelete`), because its threads run on.
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/package)
+set(version_script ${PROJECT_SOURCE_DIR}/cmake/lockkeeper.map)
+set_target_properties(lockkeeper_capi PROPERTIES POSITION_INDEPENDENT_CODE ON)
+add_library(lockkeeper_c SHARED ${library_objects} $<TARGET_OBJECTS:lockkeeper_capi>)
+add_library(lockkeeper::c ALIAS lockkeeper_c)
+set_target_properties(lockkeeper_c PROPERTIES
+  OUTPUT_NAME lockkeeper EXPORT_NAME c LINKER_LANGUAGE CXX SOVERSION 0 VERSION ${PROJECT_VERSION}
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib LINK_DEPENDS ${version_script})
+target_link_options(lockkeeper_c PRIVATE -Wl,--version-script=${version_script}
+  -Wl,-z,defs,-z,text,-z,nodelete,-z,relro,-z,now -Wl,--gc-sections)
+if(LOCKKEEPER_STATIC)
+  target_link_options(lockkeeper_c PRIVATE -static-libstdc++ -static-libgcc)
+endif()
+# Debian's archives are compiled with -fPIE. That suffices unless they refer to a variable of the C
+# library, which a shared object must not do directly: then the shared library is taken.
+foreach(library lmdb utf8proc nettle)
+  set(found ${dep_${library}_LIBRARY})
+  if(found MATCHES "\\.a$")
+    execute_process(
+      COMMAND ${CMAKE_CXX_COMPILER} -shared -Wl,-z,text,--version-script=${version_script}
+              -Wl,--whole-archive ${found} -Wl,--no-whole-archive
+              -o ${PROJECT_BINARY_DIR}/package/lib${library}_try.so
+      RESULT_VARIABLE refused OUTPUT_QUIET ERROR_QUIET)
+    if(refused)
+      find_library(dep_${library}_SHARED NAMES ${library} REQUIRED)
+      set(found ${dep_${library}_SHARED})
+    endif()
+  endif()
+  target_link_libraries(lockkeeper_c PRIVATE ${found})
+endforeach()
+target_link_libraries(lockkeeper_c PRIVATE Threads::Threads)
+target_include_directories(lockkeeper_c INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+
+# --- their packages -------------------------------------------------------------------------------
+
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/lockkeeper)
 install(TARGETS lockkeeper_library EXPORT lockkeeperTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT lockkeeperTargets NAMESPACE lockkeeper:: DESTINATION ${package_folder})
+install(TARGETS lockkeeper_c EXPORT lockkeeperCTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT lockkeeperCTargets NAMESPACE lockkeeper:: DESTINATION ${package_folder})
+install(FILES include/lockkeeper.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 configure_package_config_file(cmake/lockkeeperConfig.cmake.in
   ${PROJECT_BINARY_DIR}/package/lockkeeperConfig.cmake INSTALL_DESTINATION ${package_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/lockkeeperConfigVersion.cmake
@@ -47,9 +91,11 @@ install(FILES ${PROJECT_BINARY_DIR}/package/lockkeeperConfig.cmake
 file(RELATIVE_PATH PC_PREFIX /at/${CMAKE_INSTALL_LIBDIR}/pkgconfig /at)
 cmake_path(APPEND PC_LIBDIR "\${prefix}" "${CMAKE_INSTALL_LIBDIR}")
 cmake_path(APPEND PC_INCLUDEDIR "\${prefix}" "${CMAKE_INSTALL_INCLUDEDIR}")
-configure_file(cmake/lockkeeper.pc.in ${PROJECT_BINARY_DIR}/package/lockkeeper.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/package/lockkeeper.pc
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(package lockkeeper lockkeeper-c)
+  configure_file(cmake/${package}.pc.in ${PROJECT_BINARY_DIR}/package/${package}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/package/${package}.pc
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 
 # --- manual pages and completions, printed by the program itself ----------------------------------
 
