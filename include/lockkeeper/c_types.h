@@ -39,6 +39,8 @@ typedef struct lockkeeper_answer lockkeeper_answer;  // what a call has to say
 
 // --- Options. struct_size is sizeof the struct; so fields can be added at the end. 0 or NULL in
 // every other field is the default, as are no options at all (NULL).
+//   lockkeeper_list_options options = {.struct_size = sizeof options};   // C
+//   lockkeeper_list_options options = LOCKKEEPER_LIST_OPTIONS_INIT;      // C and C++
 enum {
   LOCKKEEPER_SHARED = 1,  // acquire, check: others may hold it too, if they hold it shared
   LOCKKEEPER_ALL = 2,     // renew: every lease of this owner
@@ -91,6 +93,13 @@ typedef struct lockkeeper_renew_options {
   const char* const* lease_ids;  // these, too
   size_t lease_id_count;
 } lockkeeper_renew_options;
+
+#define LOCKKEEPER_OPEN_OPTIONS_INIT {sizeof(lockkeeper_open_options), NULL, NULL, NULL, NULL}
+#define LOCKKEEPER_ACQUIRE_OPTIONS_INIT \
+  {sizeof(lockkeeper_acquire_options), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL}
+#define LOCKKEEPER_CHECK_OPTIONS_INIT {sizeof(lockkeeper_check_options), 0, 0}
+#define LOCKKEEPER_LIST_OPTIONS_INIT {sizeof(lockkeeper_list_options), NULL, NULL, NULL}
+#define LOCKKEEPER_RENEW_OPTIONS_INIT {sizeof(lockkeeper_renew_options), 0, 0, NULL, 0}
 
 #ifdef __cplusplus
 }

@@ -34,6 +34,11 @@ static_assert(number_of(Code::kInvalidConfig) == LOCKKEEPER_INVALID_CONFIG);
 static_assert(number_of(Code::kLost) == LOCKKEEPER_LOST);
 static_assert(number_of(Code::kTimeout) == LOCKKEEPER_TIMEOUT);
 
+// As the JSON has it: what is no UTF-8 in a name that the message tells of becomes U+FFFD.
+std::string utf8(const std::string& text) {
+  return Json::parse(service::dump(Json(text))).get<std::string>();
+}
+
 }  // namespace
 
 lockkeeper_status status_of(Code code) {
@@ -50,9 +55,8 @@ lockkeeper_status give(Result<Reply> reply, lockkeeper_answer** answer) noexcept
     Json json = reply ? std::move(reply->json) : Json::object();
     if (error != nullptr) {
       json["error"] = service::error_json(*error);
-      // As in the JSON: a text of the library is UTF-8, whatever it tells of.
-      state->message = error->message;
-      state->hint = error->hint;
+      state->message = utf8(error->message);
+      state->hint = utf8(error->hint);
     }
     state->json = service::dump(json);
     *answer = put<lockkeeper_answer>(std::move(state));

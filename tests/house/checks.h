@@ -45,8 +45,8 @@ std::vector<Violation> check_portability(const std::vector<File>& files);
 // folder's, and what its sources include is linked, directly or through what is.
 std::vector<Violation> check_links(const std::vector<File>& files);
 
-// What include/ includes: the standard library of C++20 or C11 and itself, so that an embedder needs
-// no more.
+// What include/ includes: the standard library of C++20 or C11 and itself, so that an embedder
+// needs no more.
 std::vector<Violation> check_public_headers(const std::vector<File>& files);
 
 // Sizes, columns, `#pragma once`, unfinished work.

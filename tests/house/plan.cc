@@ -35,8 +35,7 @@ const Plan& plan() {
     const Rooms below = with(rooms["service"], {"service"});
     rooms["service/wire"] = below;
     rooms["service/local"] = with(below, {"service/wire"});
-    // Plans know no lock table: they are text, thought through and drawn.
-    rooms["yaml"] = {"base"};
+    rooms["yaml"] = {"base"};  // plans know no lock table: they are text, drawn
     rooms["draw"] = {"key", "base"};
     rooms["plan"] = {"yaml", "draw", "key", "base"};
     const Rooms plans = {"plan", "yaml", "draw"};
