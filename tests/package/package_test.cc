@@ -47,6 +47,18 @@ class Package : public testing::Test {
     return build;
   }
 
+  // A program that uses the C API, with pkg-config alone.
+  std::string by_hand(const std::string& compiler, const std::string& source,
+                      const std::string& name) {
+    stage_.env["PKG_CONFIG_PATH"] = prefix("/lib/pkgconfig");
+    stage_.env["LD_LIBRARY_PATH"] = prefix("/lib");
+    const std::string program = stage_.path(name);
+    run({"sh", "-c",
+         compiler + " -Wall -Wextra -Wpedantic -Werror " + source + " -o " + program +
+             " $(pkg-config --cflags --libs lockkeeper-c)"});
+    return program;
+  }
+
   void expect_counts(const std::string& program) {
     stage_.file("count", "0\n");
     std::vector<Process> crowd;
@@ -64,6 +76,11 @@ TEST_F(Package, HasTheProgramTheLibraryPagesAndCompletions) {
   for (const char* header :
        {"acquire", "answer", "error", "guard", "lease", "lockkeeper", "memory", "query", "realm"}) {
     EXPECT_TRUE(exists(prefix("/include/lockkeeper/") + header + ".h")) << header;
+  }
+  for (const char* of_c :
+       {"/include/lockkeeper.h", "/include/lockkeeper/c_types.h", "/lib/liblockkeeper.so",
+        "/lib/liblockkeeper.so.0", "/lib/pkgconfig/lockkeeper-c.pc"}) {
+    EXPECT_TRUE(exists(prefix(of_c))) << of_c;
   }
   for (const char* file :
        {"/share/man/man1/lockkeeper.1", "/share/man/man1/lockkeeper-acquire.1",
@@ -149,6 +166,23 @@ TEST_F(Package, TheExampleIsBuiltByHandWithPkgConfig) {
            "/examples/embed/counter.cc -o " + program +
            " $(pkg-config --cflags --libs lockkeeper)"});
   expect_counts(program);
+}
+
+TEST_F(Package, I1_TheExampleInCIsBuiltWithFindPackageAndByHand) {
+  // Nothing of C++ is looked for, nor LMDB.
+  run({LOCKKEEPER_CMAKE, "-G", "Ninja", "-S", kSource + "/examples/c", "-B", stage_.path("c"),
+       "-DCMAKE_C_FLAGS=-Wall -Wextra -Wpedantic -Werror", "-DCMAKE_PREFIX_PATH=" + prefix(),
+       "-DCMAKE_DISABLE_FIND_PACKAGE_Threads=ON", "-DCMAKE_C_EXTENSIONS=OFF"});
+  run({LOCKKEEPER_CMAKE, "--build", stage_.path("c")});
+  expect_counts(stage_.path("c/counter"));
+  expect_counts(by_hand("cc -std=c11", kSource + "/examples/c/counter.c", "c11"));
+  // The header is C++ too.
+  write_text(stage_.path("version.cc"), R"(#include <lockkeeper.h>
+#include <cstdio>
+int main() { std::puts(lockkeeper_version()); })");
+  const Answer version = run(
+      {by_hand(std::string(LOCKKEEPER_CXX) + " -std=c++11", stage_.path("version.cc"), "cc11")});
+  EXPECT_EQ("lockkeeper " + version.out, run({prefix("/bin/lockkeeper"), "--version"}).out);
 }
 
 // What ./dev installs for the demo: nothing that only the tests need.
