@@ -59,7 +59,7 @@ lockkeeper_status give(Result<Reply> reply, lockkeeper_answer** answer) noexcept
       state->hint = utf8(error->hint);
     }
     state->json = service::dump(json);
-    *answer = put<lockkeeper_answer>(std::move(state));
+    *answer = put<lockkeeper_answer>(state);
   } catch (...) {  // NOLINT(bugprone-empty-catch): no memory; the status is told all the same
   }
   return status;

@@ -51,13 +51,13 @@ LeaseState::~LeaseState() {
 
 namespace table {
 
-const void* put(unsigned kind, std::shared_ptr<void> state) {
+void* put(unsigned kind, std::shared_ptr<void> state) {
   Table& table = the_table();
   const std::lock_guard lock(table.mutex);
   const std::uintptr_t number = (table.last + 1) << kKindBits | kind;
   table.states.emplace(number, std::move(state));
   ++table.last;
-  return reinterpret_cast<const void*>(number);  // NOLINT(performance-no-int-to-ptr): see above
+  return reinterpret_cast<void*>(number);  // NOLINT(performance-no-int-to-ptr): see above
 }
 
 std::shared_ptr<void> find(unsigned kind, const void* handle) noexcept {

@@ -77,16 +77,15 @@ struct Kind<lockkeeper_answer> {
 };
 
 namespace table {
-const void* put(unsigned kind, std::shared_ptr<void> state);             // may throw bad_alloc
+void* put(unsigned kind, std::shared_ptr<void> state);                   // may throw bad_alloc
 std::shared_ptr<void> find(unsigned kind, const void* handle) noexcept;  // null: none of that kind
 std::shared_ptr<void> erase(unsigned kind,
                             const void* handle) noexcept;  // the same, and forgets it
 }  // namespace table
 
 template <class Handle>
-Handle* put(std::shared_ptr<typename Kind<Handle>::State> state) {
-  // The caller's to close: only the library promises not to change what is behind it.
-  return static_cast<Handle*>(const_cast<void*>(table::put(Kind<Handle>::kNumber, state)));
+Handle* put(const std::shared_ptr<typename Kind<Handle>::State>& state) {
+  return static_cast<Handle*>(table::put(Kind<Handle>::kNumber, state));
 }
 
 // Null: it is not one.
