@@ -14,10 +14,12 @@ Reply lease_reply(const embed::Handle& handle, bool lost, std::optional<Error> e
   return {{{"id", entry.id_text}, {"fence", entry.fence}, {"lost", lost}}, std::move(error)};
 }
 
-Result<Reply> look(const lockkeeper_lease* lease) {
+// `wanted`: an answer. Without one this is asked in loops, and most of its time would go into JSON.
+Result<Reply> look(const lockkeeper_lease* lease, bool wanted) {
   const auto state = find(lease);
   if (!state) return not_one(lease);
   auto loss = state->handle->loss();
+  if (!wanted) return Reply{Json(), std::move(loss)};
   const bool lost = loss.has_value();
   return lease_reply(*state->handle, lost, std::move(loss));
 }
@@ -63,7 +65,7 @@ uint64_t lockkeeper_lease_fence(const lockkeeper_lease* lease) {
 }
 
 lockkeeper_status lockkeeper_lease_lost(const lockkeeper_lease* lease, lockkeeper_answer** answer) {
-  return border(answer, [&] { return lockkeeper::capi::look(lease); });
+  return border(answer, [&] { return lockkeeper::capi::look(lease, answer != nullptr); });
 }
 
 lockkeeper_status lockkeeper_lease_check(const lockkeeper_lease* lease,

@@ -255,7 +255,7 @@ TEST_F(CLocks, ThreadsMayUseAndCloseTheSameHandles) {
 
 // --- other processes, which are C programs
 
-TEST_F(CLocks, I5_TheLockOfAKilledProcessIsFreeAtOnce) {
+TEST_F(CLocks, L1_TheLockOfAKilledProcessIsFreeAtOnce) {
   Process victim = holder("hold", "a", 1h);
   expect_says(victim, "granted");
   stage_.expect(75, "ann", {"acquire", "a"});
