@@ -292,7 +292,6 @@ TEST_F(CLocks, AForkedChildHoldsNothingAndOpensItsOwn) {
 }
 
 TEST_F(CLocks, AThreadThatIsCancelledEndsAfterItsCall) {
-  if (kSanitized) GTEST_SKIP() << "sanitizers do not follow a thread that is cancelled";
   Process process = holder("cancel", "a", 1h);
   EXPECT_EQ(process.wait(), 0) << process.err();
   EXPECT_THAT(process.out(), HasSubstr("cancelled late"));
