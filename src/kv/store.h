@@ -24,7 +24,17 @@
 // Lifetimes. A row that was put with a lifetime may vanish any time after that, never before. The
 // backend decides when. Some (lmdb) never remove it, so callers that want it gone must erase it. It
 // vanishes outside all transactions, without a trace. A transaction that guards it gets a conflict.
-// Overwriting sets a new lifetime, or none.
+// Overwriting sets a new lifetime, or none. With kWhileOpen the row lives with the Store through
+// which it was last put: whoever overwrites it through another Store takes it over.
+//
+// Several machines. Each has a Store of its own on the same rows, and a monotonic clock of its own.
+// A Store belongs to the epoch in which it was opened. Once another has begun it commits nothing
+// more (store_unavailable) and must be opened again: its fences would be too small. (I3)
+//
+// Doubt. commit() may answer `unknown`: it may have happened, or may still happen, even after the
+// caller's next calls. That ends when a write transaction has been committed that the same Store
+// began after the answer: from then on it has happened or never will. A Store that ends sooner
+// leaves the doubt behind.
 //
 // A transaction sees its own writes. Guards always refer to the state before the transaction.
 //
@@ -95,9 +105,9 @@ class Txn {
   virtual Budget left() const = 0;
 
   // Call at most once; afterwards the transaction may only be destroyed. kConflict: a guard did not
-  // hold, and nothing was written. Error `unknown`: it may have happened, or may still happen, even
-  // after the caller's next call. Any other error: nothing was written (limit_exceeded: more guards
-  // than the budget has). (I9)
+  // hold, and nothing was written. Error `unknown`: it may have happened, or may still happen; see
+  // Doubt. Any other error: nothing was written (limit_exceeded: more guards than the budget has).
+  // (I9)
   virtual Result<CommitResult> commit() = 0;
 };
 

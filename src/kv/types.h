@@ -57,6 +57,10 @@ enum class Access { kRead, kWrite };
 // How long a row lives, in milliseconds on the store's clock, from the commit that puts it.
 using Lifetime = std::int64_t;
 inline constexpr Lifetime kUntilErased = 0;
+// The row lives while the Store through which it was put is open, and at least 60 s longer; then it
+// may vanish.
+inline constexpr Lifetime kWhileOpen = -1;
+inline constexpr std::int64_t kAfterOpenMs = 60'000;
 
 // What a backend can take in one commit. The lock table plans its work accordingly.
 struct Budget {
@@ -69,7 +73,9 @@ struct Budget {
 struct Epoch {
   std::uint64_t id = 0;
   std::int64_t fence_offset = 0;
-  std::int64_t start_mono_ms = 0;  // when this epoch began, on this boot's monotonic clock
+  // When this epoch began, on this boot's monotonic clock. Where several machines write: when this
+  // Store first saw it, on the clock of its own machine.
+  std::int64_t start_mono_ms = 0;
 };
 
 enum class Fate { kCommitted, kConflict };

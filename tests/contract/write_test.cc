@@ -393,6 +393,21 @@ TEST_P(ContractWrite, ARowWithALifetimeIsThereUntilItIsOver) {
   EXPECT_EQ(keys(all()), gone ? "lasting plain" : "lasting plain renewed short");
 }
 
+TEST_P(ContractWrite, ARowThatLivesWithItsStoreIsThereWhileThatIsOpen) {
+  Tx tx = write();
+  ASSERT_TRUE(tx->put("session", "1", kv::kWhileOpen));
+  tx.committed();
+  pass(1'000'000'000);
+  vanish();
+  EXPECT_EQ(keys(all()), "session");
+  Tx again = write();
+  ASSERT_TRUE(again->put("session", "2", 1'000));  // and then it has a lifetime like any other
+  again.committed();
+  pass(1'000);
+  vanish();
+  EXPECT_EQ(keys(all()), "session");
+}
+
 TEST_P(ContractWrite, L8TheLongestAppendPrefixFitsAndOneMoreByteIsRefused) {
   const std::string longest(kv::kKeyBytesMax - 10, 'p');
   Tx tx = write();

@@ -33,8 +33,12 @@ bool only_of_a_commit(Kind kind) {
 
 class FaultyTxn final : public Txn {
  public:
-  FaultyTxn(FaultyStore& store, std::unique_ptr<Txn> inner)
-      : store_(store), life_(store.life_), inner_(std::move(inner)) {}
+  FaultyTxn(FaultyStore& store, Access access, std::unique_ptr<Txn> inner)
+      : store_(store),
+        life_(store.life_),
+        begun_(++store.begun_),
+        writes_(access == Access::kWrite),
+        inner_(std::move(inner)) {}
 
   Result<std::optional<Row>> get(std::string_view key, Read read) override {
     return around<std::optional<Row>>(Call::kGet, [&] { return inner_->get(key, read); });
@@ -77,7 +81,11 @@ class FaultyTxn final : public Txn {
   Budget left() const override { return inner_ == nullptr ? Budget{0, 0} : inner_->left(); }
 
   Result<CommitResult> commit() override {
-    return around<CommitResult>(Call::kCommit, [&] { return inner_->commit(); });
+    return around<CommitResult>(Call::kCommit, [&] {
+      auto done = inner_->commit();
+      if (done && done->fate == Fate::kCommitted && writes_) store_.committed(begun_);
+      return done;
+    });
   }
 
  private:
@@ -92,7 +100,7 @@ class FaultyTxn final : public Txn {
       case Kind::kLoseRequest:
         return fate_unknown();
       case Kind::kArriveLate:
-        store_.under_way_.push_back(std::move(inner_));
+        store_.under_way_.push_back({std::move(inner_), life_, store_.begun_, false});
         return fate_unknown();
       case Kind::kConflict:
         if constexpr (std::is_same_v<T, CommitResult>) return CommitResult{Fate::kConflict, 0};
@@ -134,6 +142,8 @@ class FaultyTxn final : public Txn {
 
   FaultyStore& store_;
   const std::uint64_t life_;
+  const std::uint64_t begun_;
+  const bool writes_;
   std::unique_ptr<Txn> inner_;
   int depth_ = 0;  // calls under way
 };
@@ -191,9 +201,16 @@ void FaultyStore::die(const CallInfo& info) {
 
 Result<CommitResult> FaultyStore::arrive() {
   LOCKKEEPER_ASSERT(!under_way_.empty());
-  const std::unique_ptr<Txn> txn = std::move(under_way_.front());
+  const UnderWay late = std::move(under_way_.front());
   under_way_.pop_front();
-  return txn->commit();
+  if (late.settled && settles_) return CommitResult{Fate::kConflict, 0};
+  return late.txn->commit();
+}
+
+void FaultyStore::committed(std::uint64_t begun) {
+  for (UnderWay& late : under_way_) {
+    late.settled = late.settled || (late.life == life_ && begun > late.begun_before);
+  }
 }
 
 void FaultyStore::crash() {
@@ -208,7 +225,7 @@ Result<std::unique_ptr<Txn>> FaultyStore::begin(Access access) {
   if (step.decision.kind == Kind::kFail) return fail(step.decision.error);
   auto inner = inner_.begin(access);
   if (!inner) return inner;
-  auto txn = std::make_unique<FaultyTxn>(*this, std::move(*inner));
+  auto txn = std::make_unique<FaultyTxn>(*this, access, std::move(*inner));
   after(step);
   if (crashed_) return gone();
   return txn;

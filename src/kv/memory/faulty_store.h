@@ -66,10 +66,13 @@ class FaultyStore final : public Store {
   void revive() { crashed_ = false; }  // its next start; older transactions stay dead
 
   // Commits that are still on their way, even after their process crashed. arrive() decides the
-  // oldest one. REQUIRES: there is one.
+  // oldest one. REQUIRES: there is one. As kv/store.h promises, those can no longer happen once a
+  // transaction begun after their answer was committed by the same life; arrive() then answers
+  // kConflict. never_settle() leaves that promise out: whatever must hold, holds without it too.
   std::size_t under_way() const { return under_way_.size(); }
   Result<CommitResult> arrive();
   void lose_under_way() { under_way_.clear(); }
+  void never_settle() { settles_ = false; }
 
   std::uint64_t calls() const { return calls_; }
 
@@ -89,7 +92,17 @@ class FaultyStore final : public Store {
   Store& inner_;
   const Decide decide_;
   const OnDie on_die_;
-  std::deque<std::unique_ptr<Txn>> under_way_;
+  struct UnderWay {
+    std::unique_ptr<Txn> txn;
+    std::uint64_t life = 0;
+    std::uint64_t begun_before = 0;  // so many transactions had begun when it was answered
+    bool settled = false;            // it can no longer happen
+  };
+  void committed(std::uint64_t begun);
+
+  std::deque<UnderWay> under_way_;
+  bool settles_ = true;
+  std::uint64_t begun_ = 0;  // transactions
   std::mutex deciding_;
   std::atomic<std::uint64_t> calls_ = 0;
   std::atomic<std::uint64_t> life_ = 0;

@@ -157,6 +157,53 @@ TEST_P(FaultyStoreTest, I9ALateCommitIsUnknownAndDecidedWhenItArrives) {
   }
 }
 
+// As kv/store.h promises. Without that promise it may arrive at any time.
+TEST_P(FaultyStoreTest, I9ALateCommitNeverFollowsWhatItsStoreCommittedSince) {
+  if (GetParam() != Flavour::kOptimistic) GTEST_SKIP() << "it would keep everybody out";
+  const auto put = [](Store& store, std::string_view key) {
+    const auto txn = store.begin(Access::kWrite);
+    EXPECT_TRUE((*txn)->put(key, ""));
+    return (*txn)->commit();
+  };
+  for (const bool settles : {true, false}) {
+    bool late = true;
+    FaultyStore store(inner_, [&](const CallInfo& info) {
+      const bool now = late && info.call == Call::kCommit;
+      return now ? Decision{Kind::kArriveLate, {}} : Decision{};
+    });
+    if (!settles) store.never_settle();
+    const auto open = store.begin(Access::kWrite);  // before the answer: proves nothing
+    ASSERT_EQ(put(store, "a").error().code, Code::kUnknown);
+    ASSERT_EQ(put(store, "b").error().code, Code::kUnknown);
+    late = false;
+    EXPECT_TRUE((*open)->put("c", "") && (*open)->commit());
+    EXPECT_EQ(store.arrive()->fate, Fate::kCommitted);
+    EXPECT_TRUE(put(store, "d"));
+    EXPECT_EQ(store.arrive()->fate, settles ? Fate::kConflict : Fate::kCommitted);
+  }
+}
+
+// Another life of the process knows nothing of what the one before has sent.
+TEST_P(FaultyStoreTest, I9ALateCommitMayFollowTheDeathOfItsProcess) {
+  if (GetParam() != Flavour::kOptimistic) GTEST_SKIP() << "it would keep everybody out";
+  bool late = true;
+  FaultyStore store(inner_, [&](const CallInfo& info) {
+    const bool now = late && info.call == Call::kCommit;
+    return now ? Decision{Kind::kArriveLate, {}} : Decision{};
+  });
+  const auto commit = [&] {
+    const auto txn = store.begin(Access::kWrite);
+    EXPECT_TRUE((*txn)->put("a", ""));
+    return (*txn)->commit().has_value();
+  };
+  EXPECT_FALSE(commit());
+  store.crash();
+  store.revive();
+  late = false;
+  EXPECT_TRUE(commit());
+  EXPECT_EQ(store.arrive()->fate, Fate::kCommitted);
+}
+
 TEST_P(FaultyStoreTest, AConflictIsRefusedAndNothingIsDone) {
   FaultyStore store(inner_, fault_at(9, {Kind::kConflict, {}}));
   EXPECT_EQ(move_one(store)->fate, Fate::kConflict);

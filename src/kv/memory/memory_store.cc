@@ -15,6 +15,27 @@ std::unexpected<Error> down() {
 
 }  // namespace
 
+// The store as another machine has it.
+class AnotherStore final : public Store {
+ public:
+  AnotherStore(MemoryStore& store, std::uint64_t opened, Epoch epoch)
+      : store_(store), opened_(opened), epoch_(epoch) {}
+  ~AnotherStore() override { store_.close(opened_); }
+  AnotherStore(const AnotherStore&) = delete;
+  AnotherStore& operator=(const AnotherStore&) = delete;
+
+  Result<std::unique_ptr<Txn>> begin(Access access) override {
+    return store_.begin_for(opened_, epoch_.id, access);
+  }
+  Budget budget() const override { return store_.budget(); }
+  Epoch epoch() const override { return epoch_; }
+
+ private:
+  MemoryStore& store_;
+  const std::uint64_t opened_;
+  const Epoch epoch_;
+};
+
 MemoryStore::MemoryStore(MemoryOptions options)
     : flavour_(options.flavour),
       guards_max_(options.guards_max),
@@ -30,7 +51,37 @@ Result<std::unique_ptr<Txn>> MemoryStore::begin(Access access) {
   if (down_) return down();
   if (flavour_ == Flavour::kPessimistic && !enter(lock, access)) return down();
   ++open_txns_;
-  return std::make_unique<MemoryTxn>(*this, access);
+  return std::make_unique<MemoryTxn>(*this, access, own_, epoch_.id);
+}
+
+Result<std::unique_ptr<Txn>> MemoryStore::begin_for(std::uint64_t opened, std::uint64_t epoch,
+                                                    Access access) {
+  const std::lock_guard lock(mutex_);
+  if (down_) return down();
+  ++open_txns_;
+  return std::make_unique<MemoryTxn>(*this, access, opened, epoch);
+}
+
+std::unique_ptr<Store> MemoryStore::open_another(std::int64_t start_mono_ms) {
+  LOCKKEEPER_ASSERT(flavour_ == Flavour::kOptimistic);
+  const std::lock_guard lock(mutex_);
+  Epoch epoch = epoch_;
+  epoch.start_mono_ms = start_mono_ms;
+  open_.insert(++opened_);
+  return std::make_unique<AnotherStore>(*this, opened_, epoch);
+}
+
+void MemoryStore::close(std::uint64_t opened) {
+  const std::lock_guard lock(mutex_);
+  open_.erase(opened);
+  table_.closed(opened, now_ms_ + kAfterOpenMs);
+}
+
+void MemoryStore::begin_epoch(Epoch epoch) {
+  LOCKKEEPER_ASSERT(flavour_ == Flavour::kOptimistic);
+  const std::lock_guard lock(mutex_);
+  LOCKKEEPER_ASSERT(epoch.id > epoch_.id);
+  epoch_ = epoch;
 }
 
 bool MemoryStore::enter(std::unique_lock<std::mutex>& lock, Access access) {
@@ -79,6 +130,10 @@ void MemoryStore::crash() {
   const std::lock_guard lock(mutex_);
   down_ = true;
   ++life_;
+  open_.erase(own_);
+  table_.closed(own_, now_ms_ + kAfterOpenMs);
+  own_ = ++opened_;
+  open_.insert(own_);
   next_ticket_ = 0;
   serving_ = 0;
   writing_ = false;

@@ -15,6 +15,9 @@
 // The clock stands still until pass() moves it. A row whose lifetime is over stays until vanish()
 // removes it, as late as the caller likes.
 //
+// Several machines: open_another() gives further Stores on the same rows, one for each. The
+// MemoryStore itself is one of them; for kWhileOpen it closes at a crash.
+//
 // Thread safety: as kv::Store says.
 #pragma once
 
@@ -24,6 +27,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -65,6 +69,15 @@ class MemoryStore final : public Store {
   // Starts again under a new epoch. REQUIRES: crashed; epoch.id has grown.
   void reopen(Epoch epoch);
 
+  // The store of another machine, on the same rows. Destroying it closes it; a commit of it that is
+  // still under way may arrive later. `start_mono_ms`: of its epoch, on its own machine's clock.
+  // REQUIRES: optimistic; this outlives it.
+  std::unique_ptr<Store> open_another(std::int64_t start_mono_ms = 0);
+
+  // Begins an epoch while Stores are open, as a repair does. Those commit nothing more. The
+  // MemoryStore itself goes on in the new one. REQUIRES: optimistic; epoch.id has grown.
+  void begin_epoch(Epoch epoch);
+
   // Lifetimes. vanish() removes the rows that are over and `chosen`, in a version of its own,
   // outside all transactions, and returns how many. REQUIRES: optimistic.
   void pass(std::int64_t ms);
@@ -76,7 +89,10 @@ class MemoryStore final : public Store {
 
  private:
   friend class MemoryTxn;
+  friend class AnotherStore;
 
+  Result<std::unique_ptr<Txn>> begin_for(std::uint64_t opened, std::uint64_t epoch, Access access);
+  void close(std::uint64_t opened);
   // Waits for this transaction's turn. False: the store crashed meanwhile.
   bool enter(std::unique_lock<std::mutex>& lock, Access access);
   void leave(Access access, std::thread::id thread);
@@ -92,6 +108,9 @@ class MemoryStore final : public Store {
   bool down_ = false;
   std::uint64_t life_ = 0;  // grows at each crash: transactions of an earlier life are void
   std::size_t open_txns_ = 0;
+  std::uint64_t own_ = 1;               // this Store among those on these rows
+  std::uint64_t opened_ = 1;            // the last one
+  std::set<std::uint64_t> open_ = {1};  // those that are open
 
   // The turns of the pessimistic flavour, of this life; protected by mutex_.
   std::condition_variable turn_;

@@ -324,5 +324,77 @@ TEST(Optimistic, ARowVanishesAfterItsLifetimeAndAsLateAsOneLikes) {
   EXPECT_EQ(store.vanish(all), 0U);
 }
 
+class Several : public testing::Test {
+ protected:
+  void put_while_open(Store& through, std::string_view key) {
+    const auto txn = through.begin(Access::kWrite);
+    ASSERT_TRUE((*txn)->put(key, "", kWhileOpen));
+    ASSERT_TRUE((*txn)->commit());
+  }
+  std::size_t vanish_after(std::int64_t ms) {
+    store_.pass(ms);
+    return store_.vanish([](std::string_view) { return true; });
+  }
+  MemoryStore store_{{.flavour = Flavour::kOptimistic}};
+};
+
+TEST_F(Several, ARowThatLivesWithItsStoreStaysAMinuteAfterThatHasClosed) {
+  auto one = store_.open_another();
+  put_while_open(*one, "one");
+  put_while_open(store_, "own");
+  EXPECT_EQ(vanish_after(10'000'000), 0U);  // as long as it is open
+  one.reset();
+  EXPECT_EQ(vanish_after(kAfterOpenMs), 0U);
+  EXPECT_EQ(vanish_after(1), 1U);
+  EXPECT_EQ(vanish_after(10'000'000), 0U);
+  store_.crash();
+  store_.reopen({.id = 2});
+  EXPECT_EQ(vanish_after(kAfterOpenMs), 0U);
+  EXPECT_EQ(vanish_after(1), 1U);
+}
+
+TEST_F(Several, WhoeverOverwritesSuchARowTakesItOver) {
+  auto one = store_.open_another();
+  auto two = store_.open_another();
+  put_while_open(*one, "moved");
+  put_while_open(*one, "stays");
+  one.reset();
+  EXPECT_EQ(vanish_after(kAfterOpenMs), 0U);
+  put_while_open(*two, "moved");
+  EXPECT_EQ(vanish_after(10'000'000), 1U);
+  EXPECT_EQ(value_of(*begin(store_, Access::kRead), "moved"), "");
+  two.reset();
+  EXPECT_EQ(vanish_after(kAfterOpenMs), 0U);
+  EXPECT_EQ(vanish_after(1), 1U);
+}
+
+TEST_F(Several, ACommitThatArrivesAfterItsStoreHasClosedLivesAMinute) {
+  auto one = store_.open_another();
+  const auto late = one->begin(Access::kWrite);
+  ASSERT_TRUE((*late)->put("late", "", kWhileOpen));
+  one.reset();
+  EXPECT_EQ(vanish_after(10'000'000), 0U);
+  ASSERT_TRUE((*late)->commit());
+  EXPECT_EQ(vanish_after(kAfterOpenMs), 0U);
+  EXPECT_EQ(vanish_after(1), 1U);
+}
+
+// Its fences would be too small.
+TEST_F(Several, I3AStoreCommitsNothingInAnotherEpochThanItsOwn) {
+  const auto before = store_.open_another(7);
+  EXPECT_EQ(before->epoch().id, 1U);
+  EXPECT_EQ(before->epoch().start_mono_ms, 7);
+  const auto txn = before->begin(Access::kWrite);
+  ASSERT_TRUE((*txn)->put("a", ""));
+  store_.begin_epoch({.id = 2, .fence_offset = 1'000});
+  EXPECT_EQ((*txn)->commit().error().code, Code::kStoreUnavailable);
+  EXPECT_EQ(value_of(*begin(store_, Access::kRead), "a"), "(none)");
+  EXPECT_EQ(before->epoch().id, 1U);
+  const auto after = store_.open_another();
+  EXPECT_EQ(after->epoch().id, 2U);
+  const auto again = after->begin(Access::kWrite);
+  EXPECT_TRUE((*again)->put("a", "") && (*again)->commit());
+}
+
 }  // namespace
 }  // namespace lockkeeper::kv

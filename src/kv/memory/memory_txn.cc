@@ -23,9 +23,11 @@ Row to_row(const internal::Table::Found& found) {
 
 }  // namespace
 
-MemoryTxn::MemoryTxn(MemoryStore& store, Access access)
+MemoryTxn::MemoryTxn(MemoryStore& store, Access access, std::uint64_t opened, std::uint64_t epoch)
     : store_(store),
       access_(access),
+      opened_(opened),
+      epoch_(epoch),
       life_(store.life_),
       snapshot_(store.table_.version()),
       thread_(std::this_thread::get_id()) {
@@ -256,6 +258,9 @@ Result<CommitResult> MemoryTxn::commit() {
   LOCKKEEPER_ASSERT(visiting_ == 0);
   store_.table_.unpin(snapshot_);
   pinned_ = false;
+  if (access_ == Access::kWrite && epoch_ != store_.epoch_.id) {
+    return fail(Code::kStoreUnavailable, "a new epoch of the store has begun", "open it again");
+  }
   // Counted now, because a search may read more than the decision depends on.
   const std::size_t max = store_.budget().guards;
   if (access_ == Access::kWrite && guards_.size() > max) {
@@ -269,15 +274,20 @@ Result<CommitResult> MemoryTxn::commit() {
   return CommitResult{Fate::kCommitted, apply()};
 }
 
+internal::Life MemoryTxn::life_of(Lifetime lifetime) const {
+  if (lifetime == kUntilErased) return {};
+  if (lifetime != kWhileOpen) return {store_.now_ms_ + lifetime, 0};
+  if (store_.open_.contains(opened_)) return {internal::kNever, opened_};
+  return {store_.now_ms_ + kAfterOpenMs, 0};  // it arrives after its Store has closed
+}
+
 Version MemoryTxn::apply() {
   internal::Table& table = store_.table_;
   const Version version = table.version() + 1;
   bool changed = put_;
   for (auto& [key, write] : writes_) {
     if (write.value) {
-      const bool lasts = write.lifetime == kUntilErased;
-      table.put(key, std::move(*write.value),
-                lasts ? internal::kNever : store_.now_ms_ + write.lifetime);
+      table.put(key, std::move(*write.value), life_of(write.lifetime));
     } else {
       changed = table.erase(key) || changed;
     }

@@ -18,7 +18,8 @@ namespace lockkeeper::kv {
 class MemoryTxn final : public Txn {
  public:
   // REQUIRES: the caller holds the store's mutex, has its turn and has counted this transaction.
-  MemoryTxn(MemoryStore& store, Access access);
+  // `opened`: the Store that begins it, and its epoch.
+  MemoryTxn(MemoryStore& store, Access access, std::uint64_t opened, std::uint64_t epoch);
   ~MemoryTxn() override;
   MemoryTxn(const MemoryTxn&) = delete;
   MemoryTxn& operator=(const MemoryTxn&) = delete;
@@ -57,13 +58,16 @@ class MemoryTxn final : public Txn {
   Result<void> room_for_write() const;
   bool wrote_in(std::string_view from, std::string_view to) const;
   Row own_row(const Writes::value_type& write) const;  // REQUIRES: the store's mutex is held
-  Version apply();                                     // the version after it
+  internal::Life life_of(Lifetime lifetime) const;
+  Version apply();  // the version after it
 
   // Both scans. `forward` says from which end.
   Result<void> walk(const Range& range, const Visit& visit, Read read, bool forward);
 
   MemoryStore& store_;
   const Access access_;
+  const std::uint64_t opened_;
+  const std::uint64_t epoch_;
   const std::uint64_t life_;
   const Version snapshot_;
   const std::thread::id thread_;

@@ -102,14 +102,15 @@ bool Table::modified_since(std::string_view from, std::string_view to, Version s
   return false;
 }
 
-void Table::put(std::string_view key, std::string value, std::int64_t vanishes_ms) {
+void Table::put(std::string_view key, std::string value, Life life) {
   const Version version = version_ + 1;
   auto at = cells_.lower_bound(key);
   if (at == cells_.end() || at->first != key) {
     at = cells_.try_emplace(at, std::string(key));
     at->second.newest->created = version;
     at->second.newest->modified = version;
-    at->second.newest->vanishes_ms = vanishes_ms;
+    at->second.newest->vanishes_ms = life.vanishes_ms;
+    at->second.newest->opened = life.opened;
     at->second.newest->value = std::move(value);
     return;
   }
@@ -119,7 +120,8 @@ void Table::put(std::string_view key, std::string value, std::int64_t vanishes_m
   entry.created = created;
   entry.modified = version;
   entry.erased = false;
-  entry.vanishes_ms = vanishes_ms;
+  entry.vanishes_ms = life.vanishes_ms;
+  entry.opened = life.opened;
   entry.value = std::move(value);
   if (entry.older != nullptr) tidy_later(at);
 }
@@ -136,9 +138,18 @@ bool Table::erase(std::string_view key) {
   entry.modified = version_ + 1;
   entry.erased = true;
   entry.vanishes_ms = kNever;
+  entry.opened = 0;
   entry.value.clear();
   tidy_later(at);
   return true;
+}
+
+void Table::closed(std::uint64_t opened, std::int64_t vanishes_ms) {
+  for (auto& [key, cell] : cells_) {
+    if (cell.newest->opened != opened) continue;
+    cell.newest->vanishes_ms = vanishes_ms;
+    cell.newest->opened = 0;
+  }
 }
 
 std::vector<std::string> Table::vanishing(std::int64_t now_ms) const {

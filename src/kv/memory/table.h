@@ -26,11 +26,18 @@ namespace lockkeeper::kv::internal {
 
 inline constexpr std::int64_t kNever = INT64_MAX;
 
+// How long a row lives: see Entry.
+struct Life {
+  std::int64_t vanishes_ms = kNever;
+  std::uint64_t opened = 0;
+};
+
 struct Entry {
   Version created = 0;
   Version modified = 0;
   bool erased = false;
   std::int64_t vanishes_ms = kNever;  // it may vanish from then on, on the store's clock
+  std::uint64_t opened = 0;           // kWhileOpen: the Store that it lives with; 0: none
   std::string value;
   std::unique_ptr<Entry> older;
 };
@@ -81,9 +88,12 @@ class Table {
   bool modified_since(std::string_view from, std::string_view to, Version since) const;
 
   // One commit: writes under version() + 1, then advance().
-  void put(std::string_view key, std::string value, std::int64_t vanishes_ms = kNever);
+  void put(std::string_view key, std::string value, Life life = {});
   bool erase(std::string_view key);  // whether there was one
   void advance();
+
+  // That Store has closed: the rows that lived with it may vanish from then on.
+  void closed(std::uint64_t opened, std::int64_t vanishes_ms);
 
   // The rows that may be gone by that time.
   std::vector<std::string> vanishing(std::int64_t now_ms) const;
