@@ -410,7 +410,7 @@ Result<std::optional<AcquireReply>> Table::renew_exact(const AcquireRequest& req
 // done under a lease ends with it, so it cannot keep it.
 Result<void> Table::add_hold(const AcquireRequest& request, Lease& lease) {
   const Lease before = lease;
-  LK_CHECK(join(lease, request.attachment, request.terms.orphan_grace_ms, context_));
+  LK_CHECK(join(state_, lease, request.attachment, request.terms.orphan_grace_ms));
   const bool same = lease.epoch == before.epoch && lease.holds == before.holds &&
                     lease.due_mono_ms == before.due_mono_ms &&
                     lease.terms.orphan_grace_ms == before.terms.orphan_grace_ms;

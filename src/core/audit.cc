@@ -72,8 +72,13 @@ class Audit {
   bool claimed(std::string_view key) { return expected_.erase(hash64(key)) != 0; }
 
   // Which subjects have a due row of which kind; the rows themselves are judged later.
+  Result<void> each_due(const kv::Txn::Visit& visit) {
+    LK_CHECK(each(kv::prefix_range(kDuePrefix), visit));
+    return each(kv::prefix_range(kClockedDuePrefix), visit);
+  }
+
   Result<void> collect_due() {
-    return each(kv::prefix_range(kDuePrefix), [&](const kv::Row& row) {
+    return each_due([&](const kv::Row& row) {
       const std::optional<DueRow> due = read_due_key(row.key);
       if (!due) {
         say("a due row cannot be read");
@@ -136,7 +141,7 @@ class Audit {
   Result<void> check(const Lease& lease) {
     const std::string name = "lease " + lease.id.text();
     expect_rows(Holding::kLease, lease);
-    expect(due_key(lease.epoch, lease.due_mono_ms, Due::kLease, lease.id.bytes), lease.id, "due");
+    expect(due_key_of(lease), lease.id, "due");
     if (due_of(lease) != lease.due_mono_ms) say(name + " is not filed under its own due time");
     if (lease.epoch > context_.epoch.id) say(name + " is from an epoch to come");
     if (!lease.foreign) count(lease);
@@ -359,7 +364,7 @@ class Audit {
 
   Result<void> due_rows() {
     std::vector<std::string> subjects;
-    LK_CHECK(each(kv::prefix_range(kDuePrefix), [&](const kv::Row& row) {
+    LK_CHECK(each_due([&](const kv::Row& row) {
       const std::optional<DueRow> due = read_due_key(row.key);
       if (!due) return true;
       const std::string subject = static_cast<char>(due->what) + std::string(due->subject);

@@ -7,6 +7,7 @@ struct RawRow {
   std::string key;
   std::string value;
   kv::Version created;
+  kv::Version modified;
 };
 
 // One page of rows; the key after the last one if it was full.
@@ -20,7 +21,7 @@ Result<std::vector<RawRow>> page(State& state, const kv::Range& range, std::stri
           next = row.key;
           return false;
         }
-        rows.push_back({std::string(row.key), std::string(row.value), row.created});
+        rows.push_back({std::string(row.key), std::string(row.value), row.created, row.modified});
         return true;
       },
       kv::Read::kPeek));
@@ -44,6 +45,7 @@ Result<LeasePage> lease_page(State& state, const std::string& from) {
     if (row.key.size() == kCounterKeyBytes) continue;
     LK_ASSIGN(Lease lease,
               decode_lease(LeaseId{std::string_view(row.key).substr(1)}, row.value, row.created));
+    to_own_clock(lease, {row.key, row.value, row.created, row.modified}, state.context());
     result.leases.push_back(std::move(lease));
   }
   return result;

@@ -3,8 +3,21 @@
 #include <algorithm>
 #include <string>
 
+#include "base/bytes.h"
+#include "core/presence.h"
+
 namespace lockkeeper::core {
 namespace {
+
+// One of those that keep a lease. A session without a row is dead for everybody, also for the hub
+// that hears it: others may have seen that.
+Result<Alive> look_at(State& state, const Attachment& hold) {
+  if (!hold.attached()) return Alive::kUnknown;
+  const Alive seen = state.context().prober->probe(hold);
+  if (seen == Alive::kDead || !hold.has_session()) return seen;
+  LK_ASSIGN(const bool there, is_session_there(state, hold.session()));
+  return there ? seen : Alive::kDead;
+}
 
 // So long an edit is kept after the last call on it.
 std::int64_t kept_ms(const Edit& edit) {
@@ -23,7 +36,7 @@ Result<std::int64_t> yields_at(State& state, const Lease& lease) {
   for (const RunningCall& call : activity.calls) {
     at = std::max(at, call.begun_mono_ms + kCallCountsMs);
   }
-  return at;
+  return std::max<std::int64_t>(at, 0);
 }
 
 }  // namespace
@@ -32,6 +45,16 @@ Alive alive_of(const Lease& lease, const Prober& prober) {
   Alive best = Alive::kDead;
   for (const Attachment& hold : lease.holds) {
     const Alive seen = hold.attached() ? prober.probe(hold) : Alive::kUnknown;
+    if (seen == Alive::kAlive) return Alive::kAlive;
+    if (seen == Alive::kUnknown) best = Alive::kUnknown;
+  }
+  return best;
+}
+
+Result<Alive> alive_of(State& state, const Lease& lease) {
+  Alive best = Alive::kDead;
+  for (const Attachment& hold : lease.holds) {
+    LK_ASSIGN(const Alive seen, look_at(state, hold));
     if (seen == Alive::kAlive) return Alive::kAlive;
     if (seen == Alive::kUnknown) best = Alive::kUnknown;
   }
@@ -75,7 +98,9 @@ Result<Condition> condition(State& state, const Lease& lease) {
   if (orphan_child) return Condition{true, "parent_ended", false, Alive::kUnknown};
   Condition result;
   if (!this_boot && lease.attached()) return Condition{true, "reboot", false, Alive::kDead};
-  if (this_boot) result.alive = alive_of(lease, *context.prober);
+  if (this_boot) {
+    LK_ASSIGN(result.alive, alive_of(state, lease));
+  }
   const auto over = [&](const char* cause) { return Condition{true, cause, false, result.alive}; };
   // Strictly later: the clock counts whole milliseconds, and a lease never ends early (I6).
   const bool unconfirmed = this_boot && lease.confirm_by_mono_ms != 0;
@@ -116,7 +141,7 @@ Result<Condition> condition(State& state, const Waiter& waiter) {
   }
   LK_ASSIGN(const bool orphan_child, parent_over(state, waiter.request));
   if (orphan_child) return Condition{true, "parent_ended", false, Alive::kUnknown};
-  const Alive alive = alive_of(waiter.request, *context.prober);
+  LK_ASSIGN(const Alive alive, alive_of(state, waiter.request));
   return Condition{alive == Alive::kDead, alive == Alive::kDead ? "died" : "", false, alive};
 }
 
@@ -126,8 +151,26 @@ std::int64_t due_of(const Lease& lease) {
     if (due == kNoEnd || other < due) due = other;
   };
   if (lease.confirm_by_mono_ms != 0) sooner(lease.confirm_by_mono_ms);
-  if (lease.orphaned_mono_ms != 0) sooner(lease.orphaned_mono_ms + lease.terms.orphan_grace_ms);
+  if (lease.orphaned_mono_ms != 0) {
+    const std::int64_t over = lease.orphaned_mono_ms + lease.terms.orphan_grace_ms;
+    sooner(std::max<std::int64_t>(over, 0));
+  }
   return due;
+}
+
+// What means "none" is neither moved nor met by accident: then it is a millisecond later.
+void move_times(Lease& lease, std::int64_t by_ms) {
+  if (lease.deadline_mono_ms != kNoEnd) {
+    lease.deadline_mono_ms = std::max<std::int64_t>(lease.deadline_mono_ms + by_ms, 0);
+  }
+  if (lease.confirm_by_mono_ms != 0) {
+    lease.confirm_by_mono_ms = std::max<std::int64_t>(lease.confirm_by_mono_ms + by_ms, 1);
+  }
+  if (lease.orphaned_mono_ms != 0) {
+    lease.orphaned_mono_ms += by_ms;
+    if (lease.orphaned_mono_ms == 0) lease.orphaned_mono_ms = 1;
+  }
+  if (lease.edit) lease.edit->touched_mono_ms += by_ms;
 }
 
 void extend(Lease& lease, std::int64_t ttl_ms, const Context& context) {
@@ -190,13 +233,15 @@ void reclaim(Lease& lease, const Attachment& attachment) {
   lease.due_mono_ms = due_of(lease);
 }
 
-Result<void> join(Lease& lease, const Attachment& attachment, std::int64_t grace_ms,
-                  const Context& context) {
-  carry_over(lease, context);
+Result<void> join(State& state, Lease& lease, const Attachment& attachment, std::int64_t grace_ms) {
+  carry_over(lease, state.context());
   if (std::ranges::find(lease.holds, attachment) == lease.holds.end()) {
-    std::erase_if(lease.holds, [&](const Attachment& hold) {
-      return hold.attached() && context.prober->probe(hold) == Alive::kDead;
-    });
+    Holds living;
+    for (const Attachment& hold : lease.holds) {
+      LK_ASSIGN(const Alive seen, look_at(state, hold));
+      if (seen != Alive::kDead) living.push_back(hold);
+    }
+    lease.holds = std::move(living);
     if (lease.holds.size() >= kHoldsMax) {
       return fail(Code::kLimitExceeded,
                   std::to_string(lease.holds.size()) + " processes share lease " + lease.id.text() +
@@ -255,6 +300,27 @@ std::int64_t refusal_until(const Context& context) {
 
 kv::Range due_now(const Context& context) {
   return due_before(context.epoch.id, context.now.mono_ms);
+}
+
+kv::Range due_now_of_ours(const Context& context) {
+  return due_of_clock(context.epoch.id, context.sightings->clock(), context.now.mono_ms);
+}
+
+// A lease and its due row are always written together, so one is seen with the other. Our own rows
+// are found by their times.
+bool is_due(const DueRow& due, const kv::Row& row, const Context& context) {
+  if (due.epoch != context.epoch.id) return true;
+  if (due.clock == context.sightings->clock()) return false;
+  const std::string seen_as =
+      due.what == Due::kLease ? lease_key(LeaseId{due.subject}) : std::string(row.key);
+  const std::int64_t now = context.now.mono_ms;
+  const std::int64_t seen = context.sightings->first_sight(seen_as, row.modified, now);
+  if (due.mono_ms == INT64_MAX || row.value.size() < sizeof(std::uint64_t)) return false;
+  return now - seen > due.mono_ms - static_cast<std::int64_t>(read_be64(row.value));
+}
+
+bool is_early(const Lease& lease, const Context& context) {
+  return lease.epoch == context.epoch.id && context.now.mono_ms <= due_of(lease);
 }
 
 bool is_of_this_boot(const DueRow& due, const Context& context) {

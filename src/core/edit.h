@@ -35,6 +35,7 @@ struct Activity {
   std::vector<std::string> told = {};     // words of whoever reports: what was said once already
   std::vector<std::string> also_in = {};  // roots of other tables in which this turn has edits
   std::int64_t noted_mono_ms = 0;         // when this was last written
+  std::uint64_t clock = 0;                // and by whose clock: sightings.h
   std::uint64_t epoch = 0;
 };
 

@@ -16,15 +16,16 @@ struct Extras {
   bool layout = false;  // it concerns a dialect or a layout
   bool shared = false;  // a lease with several holds, a waiter of a part
   bool edit = false;    // it is an edit, or of one worktree
+  bool clock = false;   // it was written where there are several clocks
   std::uint64_t format() const {
-    return kFormat + (layout ? 1U : 0U) + (shared ? 2U : 0U) + (edit ? 4U : 0U);
+    return kFormat + (layout ? 1U : 0U) + (shared ? 2U : 0U) + (edit ? 4U : 0U) + (clock ? 8U : 0U);
   }
 };
 
 std::optional<Extras> extras_in(std::uint64_t format) {
-  if (format < kFormat || format > kFormat + 7) return std::nullopt;
+  if (format < kFormat || format > kFormat + 15) return std::nullopt;
   const std::uint64_t bits = format - kFormat;
-  return Extras{(bits & 1U) != 0, (bits & 2U) != 0, (bits & 4U) != 0};
+  return Extras{(bits & 1U) != 0, (bits & 2U) != 0, (bits & 4U) != 0, (bits & 8U) != 0};
 }
 
 // Empty: none. With any other length we did not write it.
@@ -122,6 +123,18 @@ Result<Lease> read_lease(RecordReader& in) {
   return lease;
 }
 
+void write_stamp(RecordWriter& out, const Stamp& written) {
+  out.number(written.clock);
+  out.signed_number(written.mono_ms);
+}
+
+Stamp read_stamp(RecordReader& in) {
+  Stamp written;
+  written.clock = in.number();
+  written.mono_ms = in.signed_number();
+  return written;
+}
+
 void write_further_holds(RecordWriter& out, const Lease& lease) {
   out.number(lease.holds.size() - 1);
   for (std::size_t i = 1; i < lease.holds.size(); ++i) write_attachment(out, lease.holds[i]);
@@ -161,12 +174,13 @@ void read_edit(RecordReader& in, Lease& lease) {
 std::string encode_lease(const Lease& lease) {
   const bool layout = lease.foreign || !lease.terms.layout.empty() || !lease.mirrored_at.empty() ||
                       !lease.terms.agent_type.empty();
-  const Extras extras{layout, lease.holds.size() > 1, has_edit(lease)};
+  const Extras extras{layout, lease.holds.size() > 1, has_edit(lease), lease.written.clock != 0};
   RecordWriter out;
   out.number(extras.format());
   write_lease(out, lease);
   if (extras.shared) write_further_holds(out, lease);
   if (extras.edit) write_edit(out, lease);
+  if (extras.clock) write_stamp(out, lease.written);
   if (!layout) return out.take();
   out.number(lease.foreign ? 1 : 0);
   out.text(lease.terms.layout);
@@ -183,6 +197,7 @@ Result<Lease> decode_lease(const LeaseId& id, std::string_view value, kv::Versio
   LK_ASSIGN(Lease lease, read_lease(in));
   if (extras->shared) LK_CHECK(read_further_holds(in, lease));
   if (extras->edit) read_edit(in, lease);
+  if (extras->clock) lease.written = read_stamp(in);
   if (extras->layout) {
     lease.foreign = in.number() != 0;
     lease.terms.layout = in.text();
@@ -199,7 +214,7 @@ Result<Lease> decode_lease(const LeaseId& id, std::string_view value, kv::Versio
 std::string encode_waiter(const Waiter& waiter) {
   const Terms& terms = waiter.request.terms;
   const Extras extras{!terms.layout.empty() || !terms.agent_type.empty(), !waiter.wholes.empty(),
-                      has_edit(waiter.request)};
+                      has_edit(waiter.request), false};
   RecordWriter out;
   out.number(extras.format());
   write_lease(out, waiter.request);
@@ -219,7 +234,7 @@ std::string encode_waiter(const Waiter& waiter) {
 Result<Waiter> decode_waiter(const LeaseId& id, std::string_view value, kv::Version created) {
   RecordReader in(value);
   const std::optional<Extras> extras = extras_in(in.number());
-  if (!extras) return damaged("waiter");
+  if (!extras || extras->clock) return damaged("waiter");  // none of its times counts
   Waiter waiter;
   LK_ASSIGN(waiter.request, read_lease(in));
   if (extras->shared) waiter.wholes = read_texts(in);

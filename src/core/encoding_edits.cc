@@ -23,6 +23,7 @@ std::string encode_activity(const Owner& owner, const Activity& activity) {
   write_texts(out, activity.told);
   write_texts(out, activity.also_in);
   out.number(activity.gone ? 1 : 0);
+  if (activity.clock != 0) out.number(activity.clock);
   return out.take();
 }
 
@@ -49,6 +50,7 @@ Result<std::pair<Owner, Activity>> decode_activity(std::string_view value) {
   activity.also_in = read_texts(in);
   if (in.at_end()) return read;  // written before the ends of sessions were kept
   activity.gone = in.number() != 0;
+  if (!in.at_end()) activity.clock = in.number();
   if (!in.at_end()) return damaged("record of calls");
   return read;
 }
@@ -73,6 +75,7 @@ std::string encode_trace(const Trace& trace) {
     out.text(i < trace.earlier_content.size() ? trace.earlier_content[i] : std::string());
   }
   out.number(trace.change.clean ? 1 : 0);
+  if (trace.clock != 0) out.number(trace.clock);
   return out.take();
 }
 
@@ -99,6 +102,7 @@ Result<Trace> decode_trace(std::string_view value) {
   for (std::string& content : trace.earlier_content) content = in.text();
   if (in.at_end()) return trace;  // written before clean files were kept
   trace.change.clean = in.number() != 0;
+  if (!in.at_end()) trace.clock = in.number();
   if (!in.at_end()) return damaged("trace");
   return trace;
 }

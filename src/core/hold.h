@@ -16,11 +16,17 @@ struct Attachment {
   std::int64_t pid = 0;
   std::uint64_t start_ticks = 0;
   bool attached() const { return slot != 0 || pid != 0; }
-  // A client on another machine, by the number of its session with a hub: only the hub that it
-  // talks to can tell whether it lives.
+  // A client on another machine, by its number: only the hub that it talks to can tell whether it
+  // lives. Where several hubs share a store, the others look whether its session's row is there
+  // (presence.h).
   static constexpr std::uint64_t kRemote = 0x4c4b687562;  // instead of a pid namespace
-  static Attachment remote(std::uint64_t session) { return {0, kRemote, 1, session}; }
+  static constexpr std::uint64_t kNoSession = 1;
+  static Attachment remote(std::uint64_t number, std::uint64_t session = kNoSession) {
+    return {0, kRemote, static_cast<std::int64_t>(session), number};
+  }
   bool is_remote() const { return slot == 0 && pid_namespace == kRemote; }
+  bool has_session() const { return is_remote() && session() != kNoSession; }
+  std::uint64_t session() const { return static_cast<std::uint64_t>(pid); }
   friend auto operator<=>(const Attachment&, const Attachment&) = default;
 };
 

@@ -12,7 +12,7 @@ namespace lockkeeper::core {
 namespace {
 
 // The kinds of rows that are rebuilt. Kept: leases, events, request ids, lost leases.
-constexpr std::string_view kDerived = "SXbcfgqstvwx";
+constexpr std::string_view kDerived = "FSXbcfgqstvwx";
 constexpr std::size_t kLeaseKeyBytes = 17;
 
 struct Kept {
@@ -25,7 +25,7 @@ struct Kept {
   std::vector<std::string> remembered;  // request ids and lost leases, to be forgotten in time
 };
 
-Result<Kept> read_all(kv::Txn& txn, RebuildReport& rebuilt) {
+Result<Kept> read_all(kv::Txn& txn, const Context& context, RebuildReport& rebuilt) {
   Kept kept;
   const auto look = [&](const kv::Row& row) {
     const char kind = row.key[0];
@@ -33,6 +33,7 @@ Result<Kept> read_all(kv::Txn& txn, RebuildReport& rebuilt) {
       const LeaseId id{std::string(row.key.substr(1))};
       auto lease = decode_lease(id, row.value, row.created);
       if (lease && !lease->claims.empty()) {
+        to_own_clock(*lease, row, context);
         kept.leases.emplace(id, std::move(*lease));
         return true;
       }
@@ -138,14 +139,15 @@ Result<void> keep_waiters(State& state, Kept& kept, RebuildReport& rebuilt) {
 
 Result<RebuildReport> rebuild(kv::Txn& txn, const Context& context) {
   RebuildReport rebuilt;
-  LK_ASSIGN(Kept kept, read_all(txn, rebuilt));
+  LK_ASSIGN(Kept kept, read_all(txn, context, rebuilt));
   for (const std::string& key : kept.keys) LK_CHECK(txn.erase(key));
   State state(txn, context);
   for (auto& [id, lease] : kept.leases) {
     kept.claimed.erase(id);
     // A repair begins an epoch without a reboot, so living leases are carried over. Detached ones
     // get their full ttl again (never early, I6). Dead ones stay behind and end as after a reboot.
-    if (alive_of(lease, *context.prober) != Alive::kDead) bring_along(lease, context);
+    LK_ASSIGN(const Alive alive, alive_of(state, lease));
+    if (alive != Alive::kDead) bring_along(lease, context);
     lease.due_mono_ms = due_of(lease);
     LK_CHECK(state.restore_lease(lease));
     ++rebuilt.leases;

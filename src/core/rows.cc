@@ -173,24 +173,51 @@ std::string refusal_key(const Owner& owner, std::string_view resources) {
   return with_hash('g', owner, resources);
 }
 
-std::string due_key(std::uint64_t epoch, std::int64_t mono_ms, Due what, std::string_view subject) {
+std::string session_key(std::uint64_t session) {
+  std::string key(1, 'p');
+  append_be64(key, session);
+  return key;
+}
+
+std::string due_key(std::uint64_t epoch, std::int64_t mono_ms, Due what, std::string_view subject,
+                    std::uint64_t clock) {
   std::string key;
-  key.reserve(kDuePrefix.size() + 17 + subject.size());
-  key.append(kDuePrefix);
+  key.reserve(kDuePrefix.size() + 25 + subject.size());
+  key.append(clock == 0 ? kDuePrefix : kClockedDuePrefix);
   append_be64(key, ~epoch);
+  if (clock != 0) append_be64(key, clock);
   append_be64(key, ~static_cast<std::uint64_t>(mono_ms < 0 ? INT64_MAX : mono_ms));
   key.push_back(static_cast<char>(what));
   key.append(subject);
   return key;
 }
 
+std::string due_key_of(const Lease& lease) {
+  return due_key(lease.epoch, lease.due_mono_ms, Due::kLease, lease.id.bytes, lease.written.clock);
+}
+
 std::optional<DueRow> read_due_key(std::string_view key) {
-  constexpr std::size_t kHead = 1 + 8 + 8 + 1;
-  if (key.size() < kHead || key[0] != kDuePrefix[0]) return std::nullopt;
+  const bool clocked = key.starts_with(kClockedDuePrefix);
+  const std::size_t time_at = clocked ? 17 : 9;
+  const std::size_t what_at = time_at + 8;
+  if (key.size() <= what_at || (!clocked && key[0] != kDuePrefix[0])) return std::nullopt;
   // What a row of another kind names must never be taken for something to forget.
-  if (std::string_view("abdghjlr").find(key[17]) == std::string_view::npos) return std::nullopt;
-  return DueRow{~read_be64(key.substr(1)), static_cast<std::int64_t>(~read_be64(key.substr(9))),
-                static_cast<Due>(key[17]), key.substr(kHead)};
+  if (std::string_view("abdghjlr").find(key[what_at]) == std::string_view::npos) {
+    return std::nullopt;
+  }
+  return DueRow{~read_be64(key.substr(1)),
+                static_cast<std::int64_t>(~read_be64(key.substr(time_at))),
+                static_cast<Due>(key[what_at]), key.substr(what_at + 1),
+                clocked ? read_be64(key.substr(9)) : 0};
+}
+
+kv::Range due_of_clock(std::uint64_t epoch, std::uint64_t clock, std::int64_t before_ms) {
+  std::string own(kClockedDuePrefix);
+  append_be64(own, ~epoch);
+  append_be64(own, clock);
+  kv::Range range = kv::prefix_range(own);
+  append_be64(range.from, ~static_cast<std::uint64_t>(std::max<std::int64_t>(before_ms, 1) - 1));
+  return range;
 }
 
 kv::Range due_before(std::uint64_t epoch, std::int64_t mono_ms) {

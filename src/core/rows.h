@@ -12,6 +12,8 @@
 //   b <blocker id> <waiter id>                  → waiters filed under their one blocker
 //   c <parent id> <child id>                    → child leases and waiters (rule 11)
 //   f <epoch 8> <mono ms 8> <what 1> <subject>  → when to look again, inverted: the earliest last
+//   F <epoch 8> <clock 8> <mono ms 8> <what 1> <subject>   → the same by one of several clocks
+//   p <session 8>                               → a session on another machine is there: presence.h
 //   r <agent 4> <session 4> <hash 8>            → request ids (rule 12)
 //   a <agent 4> <session 4> <hash 8>            → answers kept by request id: answers.h
 //   d <id>                                      → leases that ended against their holder's will
@@ -89,14 +91,21 @@ enum class Due : char {
   kRequest = 'r',
 };
 inline constexpr std::string_view kDuePrefix = "f";
-std::string due_key(std::uint64_t epoch, std::int64_t mono_ms, Due what, std::string_view subject);
+inline constexpr std::string_view kClockedDuePrefix = "F";
+// `clock`: of whoever files it, where there are several; its row's value begins with when that was.
+std::string due_key(std::uint64_t epoch, std::int64_t mono_ms, Due what, std::string_view subject,
+                    std::uint64_t clock = 0);
 struct DueRow {
   std::uint64_t epoch;
   std::int64_t mono_ms;
   Due what;
   std::string_view subject;
+  std::uint64_t clock = 0;
 };
 std::optional<DueRow> read_due_key(std::string_view key);
+std::string due_key_of(const Lease& lease);
+kv::Range due_of_clock(std::uint64_t epoch, std::uint64_t clock, std::int64_t before_ms);
+std::string session_key(std::uint64_t session);
 // All due rows of earlier epochs, and those of this one strictly before `mono_ms`; earliest last.
 kv::Range due_before(std::uint64_t epoch, std::int64_t mono_ms);
 

@@ -69,45 +69,6 @@ bool Settler::spare_left() const {
 
 namespace {
 
-// How long a row that was last written then is still kept. If its due row was filed in this boot,
-// only what was written since counts. Otherwise nobody knows how long the machine was off.
-std::int64_t left_of(std::uint64_t epoch, std::int64_t mono_ms, std::int64_t kept_ms,
-                     std::int64_t unknown_ms, const DueRow& due, const Context& context) {
-  if (epoch == context.epoch.id) return mono_ms + kept_ms - context.now.mono_ms;
-  return is_of_this_boot(due, context) ? 0 : unknown_ms;
-}
-
-// A peek: whoever takes something at this moment is noted again when it reports.
-Result<bool> holds_anything(State& state, const Owner& owner) {
-  bool any = false;
-  const auto found = [&](const kv::Row&) {
-    any = true;
-    return false;
-  };
-  const kv::Range all = kv::prefix_range(lease_key(LeaseId{owner_tag(owner)}));
-  LK_CHECK(state.txn().scan(all, found, kv::Read::kPeek));
-  return any;
-}
-
-// A session finds its parts here, so it is kept as long as one of them holds something.
-Result<std::int64_t> left_of_activity(State& state, const kv::Row& row, const DueRow& due) {
-  LK_ASSIGN(const auto read, decode_activity(row.value));
-  const auto& [owner, activity] = read;
-  const std::int64_t kept_ms = state.context().limits.remember_ms;
-  for (const std::string& part : activity.parts) {
-    LK_ASSIGN(const bool holds, holds_anything(state, {owner.agent, part}));
-    if (holds) return kept_ms;
-  }
-  return left_of(activity.epoch, activity.noted_mono_ms, kept_ms, kept_ms, due, state.context());
-}
-
-// Across boots days are counted by the wall clock, which may be wrong: a trace excludes nobody.
-Result<std::int64_t> left_of_trace(const kv::Row& row, const DueRow& due, const Context& context) {
-  LK_ASSIGN(const Trace trace, decode_trace(row.value));
-  const std::int64_t passed = std::max<std::int64_t>(0, context.now.wall_ms - trace.at_wall_ms);
-  return left_of(trace.epoch, trace.at_mono_ms, kTraceKeptMs, kTraceKeptMs - passed, due, context);
-}
-
 LostLease lost_by(const Lease& lease, const EndedBy& how, const Context& context) {
   LostLease lost;
   lost.id = lost.filed = lease.id;
@@ -461,87 +422,6 @@ Result<void> Settler::settle() {
     if (passing_.empty()) return {};
     LK_CHECK(serve_passing());
   }
-}
-
-Result<bool> Settler::sweep(std::size_t most) {
-  std::vector<std::string> keys;
-  LK_CHECK(state_.txn().scan_back(due_now(state_.context()), [&](const kv::Row& row) {
-    if (keys.size() == most) return false;
-    keys.emplace_back(row.key);
-    return true;
-  }));
-  for (const std::string& key : keys) {
-    if (!room_left()) return true;
-    LK_CHECK(handle_due(key));
-    LK_CHECK(settle());
-    changed_ = true;
-  }
-  return keys.size() == most || !room_left();
-}
-
-Result<void> Settler::handle_due(const std::string& key) {
-  LK_ASSIGN(const std::optional<kv::Row> row, state_.txn().get(key));
-  if (!row) return {};
-  const std::string value(row->value);
-  const std::optional<DueRow> due = read_due_key(key);
-  if (!due) return fail(Code::kStoreCorrupt, "a due row in the store cannot be read");
-  if (due->what == Due::kLease) return handle_due_lease(*due, key);
-  if (due->what == Due::kActivity || due->what == Due::kTrace) return handle_due_kept(*due, key);
-  if (due->what != Due::kHandoff) return forget(*due, key, !value.empty());
-  LK_CHECK(state_.txn().erase(key));
-  const LeaseId ended{due->subject};
-  LK_ASSIGN(const Lease* held, state_.lease(ended));  // there: it only lost a claim
-  if (held == nullptr) LK_CHECK(end_children(ended));
-  ended_.push_back(
-      {ended, false, held != nullptr, LeaseId{held != nullptr ? value : std::string()}});
-  return {};
-}
-
-Result<void> Settler::handle_due_lease(const DueRow& due, const std::string& key) {
-  const LeaseId id{due.subject};
-  LK_ASSIGN(const bool changed, reap(id));
-  if (changed) return {};
-  LK_ASSIGN(const Lease* found, state_.lease(id));
-  if (found == nullptr) return state_.txn().erase(key);
-  // A detached lease from before a reboot gets its full ttl from the new epoch's start (rule 9). Or
-  // an orphan's process was found alive after all.
-  const Lease before = *found;
-  Lease after = before;
-  postpone(after, state_.context());
-  return state_.change_lease(before, after);
-}
-
-// What is kept for a while after it was last written: what an owner is doing, and traces. Their due
-// row is not moved with every change, so it may find them too young.
-Result<void> Settler::handle_due_kept(const DueRow& due, const std::string& key) {
-  const Context& context = state_.context();
-  const std::string subject = static_cast<char>(due.what) + std::string(due.subject);
-  LK_CHECK(state_.txn().erase(key));
-  LK_ASSIGN(const std::optional<kv::Row> row, state_.txn().get(subject));
-  if (!row) return {};
-  LK_ASSIGN(const std::int64_t left, due.what == Due::kTrace ? left_of_trace(*row, due, context)
-                                                             : left_of_activity(state_, *row, due));
-  if (left <= 0) return state_.txn().erase(subject);
-  return state_.file_due(context.now.mono_ms + left, due.what, due.subject);
-}
-
-// Two kinds are kept for the full time once more: rows from before a reboot, whose age is unknown,
-// and a request id whose lease was not known to have ended (rule 12).
-Result<void> Settler::forget(const DueRow& due, const std::string& key, bool final) {
-  LK_CHECK(state_.txn().erase(key));
-  const Context& context = state_.context();
-  const std::string subject = static_cast<char>(due.what) + std::string(due.subject);
-  const bool other_boot = !is_of_this_boot(due, context) && due.what != Due::kRefusal;
-  const bool unsure = due.what == Due::kRequest && !final;
-  if (!other_boot && !unsure) return state_.txn().erase(subject);
-  if (unsure) {
-    LK_ASSIGN(const std::optional<kv::Row> row, state_.txn().get(subject));
-    if (!row) return {};
-    LK_ASSIGN(const RememberedRequest request, decode_request(row->value));
-    LK_ASSIGN(const Lease* lease, state_.lease(request.lease));
-    final = lease == nullptr;
-  }
-  return state_.file_due(remembered_until(context), due.what, due.subject, final);
 }
 
 }  // namespace lockkeeper::core

@@ -50,6 +50,9 @@ class Settler {
   // Ends what is due and continues unfinished handoffs, at most `most` due rows. True: there may be
   // more.
   Result<bool> sweep(std::size_t most);
+  // Where several machines write: the same for what others' clocks have filed, once a second. Looks
+  // at all of those rows, some thousands in one call.
+  Result<bool> walk(std::size_t most);
 
   // Hands off until the list is empty or this commit is full. Call before committing.
   Result<void> settle();
@@ -92,6 +95,7 @@ class Settler {
   Result<void> serve_passing();
   Result<void> end_children(const LeaseId& parent);
   Result<void> grant(const Waiter& waiter);
+  Result<void> handle_all(const std::vector<std::string>& keys);
   Result<void> handle_due(const std::string& key);
   Result<void> handle_due_lease(const DueRow& due, const std::string& key);
   Result<void> handle_due_kept(const DueRow& due, const std::string& key);

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/bytes.h"
+#include "core/condition.h"
 #include "core/mirrored.h"
 #include "core/sessions.h"
 
@@ -31,6 +32,7 @@ Result<const Lease*> State::lease(const LeaseId& id) {
   std::optional<Lease> lease;
   if (row) {
     LK_ASSIGN(lease, decode_lease(id, row->value, row->created));
+    to_own_clock(*lease, *row, context_);
   }
   const auto place = leases_.emplace(id, std::move(lease)).first;
   if (!single_writer_) read_.push_back(id);
@@ -117,24 +119,43 @@ Result<void> State::add_lease(const Lease& lease) {
   return restore_lease(lease);
 }
 
+// Its record and its due row. Where there are several clocks, it is ours from now on, and both are
+// written each time: who sees one has seen the other.
+Result<void> State::put_lease(const Lease& lease) {
+  const Lease* written = &lease;
+  Lease ours;
+  if (context_.sightings != nullptr) {
+    ours = lease;
+    ours.written = stamp_of(context_);
+    ours.due_mono_ms = due_of(ours);
+    written = &ours;
+  }
+  LK_CHECK(txn_.put(lease_key(lease.id), encode_lease(*written)));
+  leases_[lease.id] = *written;
+  return txn_.put(due_key_of(*written), due_value(false));
+}
+
 Result<void> State::restore_lease(const Lease& lease) {
   LOCKKEEPER_ASSERT(!lease.claims.empty());
-  LK_CHECK(txn_.put(lease_key(lease.id), encode_lease(lease)));
   // Another tool's locks do not count against our agents' quota.
   if (!lease.foreign) {
     LK_CHECK(count_claims(lease.owner, static_cast<std::int64_t>(lease.claims.size())));
   }
   LK_CHECK(put_claims(Holding::kLease, lease, true));
   if (!lease.parent.empty()) LK_CHECK(txn_.put(child_key(lease.parent, lease.id), "l"));
-  LK_CHECK(txn_.put(due_key(lease.epoch, lease.due_mono_ms, Due::kLease, lease.id.bytes), ""));
-  leases_[lease.id] = lease;
-  return {};
+  return put_lease(lease);
 }
 
 Result<void> State::change_lease(const Lease& before, const Lease& after) {
   LOCKKEEPER_ASSERT(before.id == after.id);
+  if (context_.sightings != nullptr) {
+    // The copy that is known here has been filed, whatever the caller's says.
+    LK_ASSIGN(const Lease* filed, lease(before.id));
+    LK_CHECK(txn_.erase(due_key_of(filed == nullptr ? before : *filed)));
+    return put_lease(after);
+  }
   if (before.due_mono_ms != after.due_mono_ms || before.epoch != after.epoch) {
-    LK_CHECK(txn_.erase(due_key(before.epoch, before.due_mono_ms, Due::kLease, before.id.bytes)));
+    LK_CHECK(txn_.erase(due_key_of(before)));
     LOCKKEEPER_ASSERT(after.epoch == context_.epoch.id);
     LK_CHECK(file_due(after.due_mono_ms, Due::kLease, after.id.bytes));
   }
@@ -164,7 +185,12 @@ Result<void> State::remove_lease(const Lease& lease) {
   LK_CHECK(schedule_removal(*this, lease.id, lease.mirrored_at));
   LK_CHECK(put_claims(Holding::kLease, lease, false));
   if (!lease.parent.empty()) LK_CHECK(txn_.erase(child_key(lease.parent, lease.id)));
-  LK_CHECK(txn_.erase(due_key(lease.epoch, lease.due_mono_ms, Due::kLease, lease.id.bytes)));
+  std::string filed = due_key_of(lease);
+  if (context_.sightings != nullptr) {
+    const auto known = leases_.find(lease.id);
+    if (known != leases_.end() && known->second) filed = due_key_of(*known->second);
+  }
+  LK_CHECK(txn_.erase(filed));
   leases_[lease.id] = std::nullopt;
   return {};
 }
@@ -430,7 +456,8 @@ Result<void> State::overlapping(const key::Resource& resource, Look look,
 Result<Activity> State::activity(const Owner& owner) {
   LK_ASSIGN(const std::optional<kv::Row> row, txn_.get(activity_key(owner)));
   if (!row) return Activity{};
-  LK_ASSIGN(const auto read, decode_activity(row->value));
+  LK_ASSIGN(auto read, decode_activity(row->value));
+  to_own_clock(read.second, *row, context_);
   const auto& [whose, known] = read;
   // Calls of an earlier boot are over, and what their client was doing then says nothing.
   if (whose != owner || known.epoch != context_.epoch.id) {
@@ -446,6 +473,7 @@ Result<void> State::put_activity(const Owner& owner, Activity activity) {
   LK_ASSIGN(const std::optional<kv::Row> known, txn_.get(key));
   activity.epoch = context_.epoch.id;
   activity.noted_mono_ms = context_.now.mono_ms;
+  activity.clock = stamp_of(context_).clock;
   LK_CHECK(txn_.put(key, encode_activity(owner, activity)));
   if (known) return {};
   return file_due(context_.now.mono_ms + context_.limits.remember_ms, Due::kActivity,
@@ -457,8 +485,20 @@ Result<void> State::append(Event event) {
   return txn_.append(kEventPrefix, encode_event(event));
 }
 
+std::string State::due_value(bool final) const {
+  std::string value;
+  const Stamp now = stamp_of(context_);
+  if (now.clock != 0) append_be64(value, static_cast<std::uint64_t>(now.mono_ms));
+  return final ? value + "1" : value;
+}
+
+bool State::is_final(const DueRow& due, std::string_view value) {
+  return value.size() > (due.clock == 0 ? 0 : sizeof(std::uint64_t));
+}
+
 Result<void> State::file_due(std::int64_t mono_ms, Due what, std::string_view subject, bool final) {
-  return txn_.put(due_key(context_.epoch.id, mono_ms, what, subject), final ? "1" : "");
+  const std::uint64_t clock = stamp_of(context_).clock;
+  return txn_.put(due_key(context_.epoch.id, mono_ms, what, subject, clock), due_value(final));
 }
 
 }  // namespace lockkeeper::core

@@ -103,6 +103,8 @@ class State {
   // `final`: for a request id whose lease has ended; it is forgotten when it becomes due.
   Result<void> file_due(std::int64_t mono_ms, Due what, std::string_view subject,
                         bool final = false);
+  // What such a row says, and whether it is `final`.
+  static bool is_final(const DueRow& due, std::string_view value);
 
  private:
   // A claim row, decoded.
@@ -116,6 +118,8 @@ class State {
   Result<void> scan_claims(kv::Read read, const SeeClaim& see);
   Result<void> compare(const key::Resource& resource, const Look& look, const Claimed& held,
                        const std::function<void(Hit)>& visit);
+  Result<void> put_lease(const Lease& lease);
+  std::string due_value(bool final) const;
   const key::Place& place_of(const key::Resource& resource);
   Result<void> put_claims(Holding holding, const Lease& lease, bool put);
   Result<std::size_t> own_counter(const std::string& key);

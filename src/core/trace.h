@@ -40,6 +40,7 @@ struct Trace {
   std::vector<Owner> earlier = {};
   // What each of them left, as in Change; empty: not known.
   std::vector<std::string> earlier_content = {};
+  std::uint64_t clock = 0;  // by whose clock it was written: sightings.h
 };
 
 inline constexpr std::int64_t kTraceKeptMs = std::int64_t{14} * 24 * 3600 * 1000;

@@ -9,7 +9,8 @@
 namespace lockkeeper::core {
 namespace {
 
-Result<void> put_trace(State& state, const Trace& trace) {
+Result<void> put_trace(State& state, Trace trace) {
+  trace.clock = stamp_of(state.context()).clock;
   const std::string key = trace_key(trace.worktree, trace.change.path);
   LK_ASSIGN(const std::optional<kv::Row> known, state.txn().get(key));
   LK_CHECK(state.txn().put(key, encode_trace(trace)));
@@ -135,6 +136,7 @@ Result<std::optional<Trace>> trace_of(State& state, const std::string& worktree,
   LK_ASSIGN(const std::optional<kv::Row> row, state.txn().get(trace_key(worktree, path)));
   if (!row) return std::nullopt;
   LK_ASSIGN(Trace trace, decode_trace(row->value));
+  to_own_clock(trace, *row, state.context());
   if (trace.worktree != worktree || trace.change.path != path) return std::nullopt;
   return trace;
 }
@@ -150,6 +152,7 @@ Result<void> each_trace(State& state, const std::string& worktree,
           readable = fail(std::move(trace.error()));
           return false;
         }
+        to_own_clock(*trace, row, state.context());
         if (trace->worktree == worktree) visit(*trace);
         return true;
       },
@@ -163,8 +166,9 @@ Result<void> each_activity(State& state,
   LK_CHECK(state.txn().scan(
       kv::prefix_range(kActivityPrefix),
       [&](const kv::Row& row) {
-        const auto read = decode_activity(row.value);
+        auto read = decode_activity(row.value);
         if (!read) readable = fail(read.error());
+        if (read) to_own_clock(read->second, row, state.context());
         if (read && read->second.epoch == state.context().epoch.id) {
           visit(read->first, read->second);
         }

@@ -11,6 +11,7 @@
 #include "core/edit.h"
 #include "core/hold.h"
 #include "core/id_bytes.h"
+#include "core/sightings.h"
 #include "key/resource.h"
 #include "kv/store.h"
 
@@ -83,6 +84,7 @@ struct Lease {
   std::int64_t orphaned_mono_ms = 0;    // when its processes' end was recorded; 0: not orphaned
   std::int64_t confirm_by_mono_ms = 0;  // a handoff not yet confirmed; 0: confirmed
   std::int64_t due_mono_ms = kNoEnd;    // when the table must look at it again; filed in the index
+  Stamp written;                        // by whose clock it is filed; see sightings.h
   std::uint64_t epoch = 0;
   std::int64_t fence_offset = 0;
   LeaseId parent;         // it works under this one and ends with it (rule 11); empty: none
@@ -142,6 +144,7 @@ struct Context {
   std::uint64_t ticket = 0;  // fresh, time-ordered; the tail of a new lease's id
   const Prober* prober = nullptr;
   Limits limits;
+  Sightings* sightings = nullptr;  // only where several machines write
 };
 
 }  // namespace lockkeeper::core

@@ -245,8 +245,9 @@ Result<ReleaseReply> Table::give_back(const Owner& owner, const std::vector<Leas
     const bool handoff = !is_confirmed(before) && before.then == by;
     if (std::erase(after.holds, by) == 0 && !handoff) continue;
     // Without a grace, the dead keep nothing.
-    const bool kept = !after.holds.empty() && (after.terms.orphan_grace_ms > 0 ||
-                                               alive_of(after, *context_.prober) != Alive::kDead);
+    LK_ASSIGN(const Alive alive, alive_of(state_, after));
+    const bool kept =
+        !after.holds.empty() && (after.terms.orphan_grace_ms > 0 || alive != Alive::kDead);
     if (kept && !handoff) {
       LK_CHECK(state_.change_lease(before, after));
       continue;
@@ -365,8 +366,9 @@ Result<void> Table::note_deaths(const std::vector<LeaseId>& ids) {
 
 Result<bool> Table::maintain(std::size_t most) {
   LK_ASSIGN(const bool more, settler_.sweep(most));
+  LK_ASSIGN(const bool more_of_others, settler_.walk(most));
   LK_CHECK(trim_history(state_, most));
-  return more;
+  return more || more_of_others;
 }
 
 Result<std::optional<LostLease>> Table::lost(const LeaseId& id) {
