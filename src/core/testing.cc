@@ -38,6 +38,14 @@ Context Realm::context(std::uint64_t ticket) const {
   context.ticket = ticket;
   context.prober = &prober;
   context.limits = limits;
+  if (machine != nullptr) machine->take_over(context);
+  return context;
+}
+
+// Looks at rows as they are written, and is no sight of any machine.
+Context Realm::observer() const {
+  Context context = this->context(0);
+  context.sightings = nullptr;
   return context;
 }
 
@@ -102,7 +110,7 @@ Result<std::vector<Lease>> Realm::renew(const Owner& owner, const LeaseId& id,
 
 // check() promises to change nothing, so it gets a transaction that cannot write.
 Result<CheckReply> Realm::check(const AcquireRequest& request, std::uint64_t fence) {
-  auto txn = store_->begin(kv::Access::kRead);
+  auto txn = through().begin(kv::Access::kRead);
   if (!txn) return fail(txn.error());
   const Context now = context(0);
   Table table(**txn, now);
@@ -185,7 +193,7 @@ Waiter Realm::waiter(const LeaseId& id) {
 std::vector<Lease> Realm::leases() {
   std::vector<Lease> all;
   auto txn = store_->begin(kv::Access::kRead);
-  const Context now = context(0);
+  const Context now = observer();
   State state(**txn, now);
   std::string from;
   do {
@@ -202,7 +210,7 @@ std::vector<Lease> Realm::leases() {
 std::vector<Waiter> Realm::waiters() {
   std::vector<Waiter> all;
   auto txn = store_->begin(kv::Access::kRead);
-  const Context now = context(0);
+  const Context now = observer();
   State state(**txn, now);
   std::string from;
   do {
@@ -219,7 +227,7 @@ std::vector<Waiter> Realm::waiters() {
 
 std::vector<Event> Realm::events() {
   auto txn = store_->begin(kv::Access::kRead);
-  const Context now = context(0);
+  const Context now = observer();
   State state(**txn, now);
   auto all = events_after(state, 0, SIZE_MAX);
   EXPECT_TRUE(all.has_value());

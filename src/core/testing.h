@@ -1,7 +1,6 @@
 // One realm in memory for tests: a store of either flavour, a clock that moves only when told,
-// processes that live, die or are unknown as the test says, and a driver that does what the service
-// does around each operation: begin, run, commit, start over on kConflict and on `again`, stamp.
-// It audits the whole table after every commit.
+// processes as the test says, and a driver that does what the service does around each operation:
+// begin, run, commit, start over on kConflict and on `again`, stamp. Audits after every commit.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/machines_testing.h"
 #include "core/owners_testing.h"
 #include "core/table.h"
 #include "kv/memory/memory_store.h"
@@ -44,7 +44,7 @@ class Realm {
   Limits limits;
   FakeProber prober;
   bool auditing = true;
-
+  Machine* machine = nullptr;  // where operations run, if several share the store
   void pass(std::int64_t ms);  // both clocks
   void set_wall(std::int64_t wall_ms) { now_.wall_ms = wall_ms; }
   Now now() const { return now_; }
@@ -93,11 +93,12 @@ class Realm {
   template <class Operation>
   auto run(Operation operation) -> decltype(operation(std::declval<Table&>()));
 
-  // Fails the test if the rows are not consistent (core/audit.h).
-  void audit();
+  void audit();  // fails the test if the rows are not consistent (core/audit.h)
 
  private:
   Context context(std::uint64_t ticket) const;
+  Context observer() const;
+  kv::Store& through() { return machine == nullptr ? *store_ : machine->store(); }
 
   Now now_{.mono_ms = 1'000'000, .wall_ms = 1'700'000'000'000};
   kv::Epoch epoch_{.id = 1, .fence_offset = 1'000'000, .start_mono_ms = 900'000};
@@ -105,13 +106,13 @@ class Realm {
   std::uint64_t next_ticket_ = 1;
   std::uint64_t next_process_ = 10'000;
 };
-inline constexpr int kTriesMax = 200;
 
+inline constexpr int kTriesMax = 200;
 template <class Operation>
 auto Realm::run(Operation operation) -> decltype(operation(std::declval<Table&>())) {
   const std::uint64_t ticket = next_ticket_++;
   for (int tries = 0; tries < kTriesMax; ++tries) {
-    auto txn = store_->begin(kv::Access::kWrite);
+    auto txn = through().begin(kv::Access::kWrite);
     if (!txn) return fail(txn.error());
     const Context now = context(ticket);
     Table table(**txn, now);
@@ -131,7 +132,6 @@ auto Realm::run(Operation operation) -> decltype(operation(std::declval<Table&>(
   }
   return fail(Code::kFailed, "the operation did not come to an end");
 }
-// The base of every suite: the same stories on both flavours.
 class OnBothFlavours : public testing::TestWithParam<kv::Flavour> {
  protected:
   bool optimistic() const { return GetParam() == kv::Flavour::kOptimistic; }
