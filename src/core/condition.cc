@@ -9,6 +9,12 @@
 namespace lockkeeper::core {
 namespace {
 
+// Of two that keep a lease.
+Alive better(Alive a, Alive b) {
+  if (a == Alive::kAlive || b == Alive::kAlive) return Alive::kAlive;
+  return a == Alive::kUnknown ? a : b;
+}
+
 // One of those that keep a lease. A session without a row is dead for everybody, also for the hub
 // that hears it: others may have seen that.
 Result<Alive> look_at(State& state, const Attachment& hold) {
@@ -32,11 +38,12 @@ Result<std::int64_t> yields_at(State& state, const Lease& lease) {
   LK_ASSIGN(const Activity activity, state.activity(lease.owner));
   if (activity.idle) return 0;
   std::int64_t at = this_boot ? edit.touched_mono_ms + kept_ms(edit) : 0;
+  at = std::max<std::int64_t>(at, 0);
   if (!edit.confirmed) return at;
   for (const RunningCall& call : activity.calls) {
     at = std::max(at, call.begun_mono_ms + kCallCountsMs);
   }
-  return std::max<std::int64_t>(at, 0);
+  return at;
 }
 
 }  // namespace
@@ -44,9 +51,7 @@ Result<std::int64_t> yields_at(State& state, const Lease& lease) {
 Alive alive_of(const Lease& lease, const Prober& prober) {
   Alive best = Alive::kDead;
   for (const Attachment& hold : lease.holds) {
-    const Alive seen = hold.attached() ? prober.probe(hold) : Alive::kUnknown;
-    if (seen == Alive::kAlive) return Alive::kAlive;
-    if (seen == Alive::kUnknown) best = Alive::kUnknown;
+    best = better(best, hold.attached() ? prober.probe(hold) : Alive::kUnknown);
   }
   return best;
 }
@@ -303,14 +308,14 @@ kv::Range due_now(const Context& context) {
 }
 
 kv::Range due_now_of_ours(const Context& context) {
-  return due_of_clock(context.epoch.id, context.sightings->clock(), context.now.mono_ms);
+  return due_of_clock(context.epoch.id, context.sightings->own_clock(), context.now.mono_ms);
 }
 
 // A lease and its due row are always written together, so one is seen with the other. Our own rows
 // are found by their times.
 bool is_due(const DueRow& due, const kv::Row& row, const Context& context) {
   if (due.epoch != context.epoch.id) return true;
-  if (due.clock == context.sightings->clock()) return false;
+  if (due.clock == context.sightings->own_clock()) return false;
   const std::string seen_as =
       due.what == Due::kLease ? lease_key(LeaseId{due.subject}) : std::string(row.key);
   const std::int64_t now = context.now.mono_ms;

@@ -72,7 +72,7 @@ void end_at_wall(Lease& lease, std::int64_t wall_ms, const Context& context);  /
 std::int64_t remembered_until(const Context& context);
 inline constexpr std::int64_t kRefusalWindowMs = 60'000;
 std::int64_t refusal_until(const Context& context);
-// The rows that are due now, the earliest last; and those of our own clock, where there are several.
+// The rows that are due now, the earliest last. Where there are several clocks: those of our own.
 kv::Range due_now(const Context& context);
 kv::Range due_now_of_ours(const Context& context);
 // A row that one of several clocks has filed. Notes when what it is about was first seen.

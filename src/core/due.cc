@@ -59,12 +59,12 @@ Result<void> count_on(State& state, const std::string& key, const kv::Row& row) 
   if (key.starts_with(kTracePrefix)) {
     LK_ASSIGN(Trace trace, decode_trace(row.value));
     to_own_clock(trace, row, context);
-    trace.clock = context.sightings->clock();
+    trace.clock = context.sightings->own_clock();
     return state.txn().put(key, encode_trace(trace));
   }
   LK_ASSIGN(auto read, decode_activity(row.value));
   to_own_clock(read.second, row, context);
-  read.second.clock = context.sightings->clock();
+  read.second.clock = context.sightings->own_clock();
   return state.txn().put(key, encode_activity(read.first, read.second));
 }
 

@@ -1,5 +1,5 @@
-// Several machines on one store (rules 7 and 9): each has a clock of its own, and hears only some of
-// the processes.
+// Several machines on one store (rules 7 and 9): each has a clock of its own, and hears only some
+// of the processes.
 #include <gmock/gmock.h>
 
 #include "core/audit.h"
@@ -489,7 +489,7 @@ TEST_F(Machines, Rule09_WithOneClockRowsSayNothingOfClocks) {
 
 TEST(SightingsTest, ARowIsSeenOnceUntilItIsWrittenAgain) {
   Sightings seen(7);
-  EXPECT_EQ(seen.clock(), 7U);
+  EXPECT_EQ(seen.own_clock(), 7U);
   EXPECT_EQ(seen.first_sight("a", 5, 100), 100);
   EXPECT_EQ(seen.first_sight("a", 5, 200), 100);
   EXPECT_EQ(seen.first_sight("a", 6, 300), 300);

@@ -16,7 +16,7 @@ std::int64_t shift_of(const Stamp& written, const kv::Row& row, const Context& c
 }
 
 bool is_of_another_clock(std::uint64_t clock, const Context& context) {
-  return context.sightings != nullptr && clock != context.sightings->clock();
+  return context.sightings != nullptr && clock != context.sightings->own_clock();
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ void to_own_clock(Trace& trace, const kv::Row& row, const Context& context) {
 
 Stamp stamp_of(const Context& context) {
   if (context.sightings == nullptr) return {};
-  return {context.sightings->clock(), context.now.mono_ms};
+  return {context.sightings->own_clock(), context.now.mono_ms};
 }
 
 }  // namespace lockkeeper::core

@@ -43,7 +43,7 @@ class Sightings {
   // `clock` names this machine's clock: not 0, and no other clock has it, of any machine or boot.
   explicit Sightings(std::uint64_t clock, std::size_t most = kMost) : clock_(clock), most_(most) {}
 
-  std::uint64_t clock() const { return clock_; }
+  std::uint64_t own_clock() const { return clock_; }
 
   // When the row was first seen as it is; now, if it was not seen before. A row beyond the bound is
   // not kept: it is seen for the first time again.

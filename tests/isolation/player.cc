@@ -1,8 +1,12 @@
 #include "isolation/player.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <memory>
+#include <set>
 
+#include "core/presence.h"
 #include "core/testing.h"
 #include "core/traces.h"
 
@@ -92,6 +96,13 @@ class Player {
     for (const Session& session : spec.sessions) {
       owners_[session.name] = {session.agent, session.id};
       processes_[session.name] = processes_.size() + 1;
+      if (session.at.empty()) continue;
+      place_[session.name] = session.at;
+      if (!machines_.contains(session.at)) {
+        // Their clocks have nothing to do with one another.
+        const auto mono_ms = static_cast<std::int64_t>(1 + 7'654'321 * machines_.size());
+        machines_[session.at] = std::make_unique<core::Machine>(realm_.store(), mono_ms);
+      }
     }
     for (const Step& step : spec.steps) steps_[step.name] = &step;
   }
@@ -133,13 +144,54 @@ class Player {
   }
 
   std::string happen(const Move& move) {
-    if (move.words[0] == "reboot") {
-      realm_.reboot();
-    } else {
-      realm_.pass(duration(move.words.at(1)));
+    const std::string& what = move.words[0];
+    if (what == "reboot") realm_.reboot();
+    if (what == "pass") pass(duration(move.words.at(1)));
+    if (what == "vanish") realm_.store().vanish([](std::string_view) { return true; });
+    if (what == "stops") machines_.at(move.words.at(1))->stop();
+    if (what == "starts") machines_.at(move.words.at(1))->start(1'000);
+    if (machines_.empty()) realm_.maintain();
+    for (const auto& [name, machine] : machines_) {
+      realm_.machine = machine.get();
+      if (machine->is_up()) realm_.maintain();
     }
-    realm_.maintain();
     return "";
+  }
+
+  void pass(std::int64_t ms) {
+    realm_.pass(ms);
+    realm_.store().pass(ms);
+    for (const auto& [name, machine] : machines_) machine->pass(ms);
+  }
+
+  // The process of whoever takes the step. On another machine: of a session that has a row.
+  core::Attachment process_of(const std::string& session) {
+    const std::uint64_t number = processes_.at(session);
+    if (!place_.contains(session)) return core::process(number);
+    const std::uint64_t row = 1'000'000 + hash_of(session);
+    if (begun_.insert(session).second) {
+      EXPECT_TRUE(realm_.run([&](core::Table& table) -> Result<bool> {
+        LK_CHECK(core::begin_session(table.state(), row));
+        return true;
+      }));
+    }
+    realm_.machine->prober.heard.insert(number);
+    return core::Attachment::remote(number, row);
+  }
+
+  std::uint64_t hash_of(const std::string& session) const {
+    return static_cast<std::uint64_t>(std::distance(place_.begin(), place_.find(session)));
+  }
+
+  // It goes on at another machine, and its session with it.
+  std::string move_to(const std::string& session, const std::string& machine) {
+    realm_.machine = machines_.at(machine).get();
+    place_[session] = machine;
+    const auto moved = realm_.run([&](core::Table& table) -> Result<bool> {
+      LK_CHECK(core::take_over_session(table.state(), 1'000'000 + hash_of(session)));
+      return true;
+    });
+    return moved ? "moved" : std::string(code_name(moved.error().code));
   }
 
   static std::int64_t duration(const std::string& text) {
@@ -149,6 +201,7 @@ class Player {
   }
 
   std::string take(const Step& step) {
+    if (!machines_.empty()) realm_.machine = machines_.at(place_.at(step.session)).get();
     const std::string& verb = step.words[0];
     const Owner& owner = owners_.at(step.session);
     const std::vector<std::string> rest(step.words.begin() + 1, step.words.end());
@@ -167,8 +220,10 @@ class Player {
     }
     if (verb == "dies") {
       realm_.kill(processes_.at(step.session));
+      if (realm_.machine != nullptr) realm_.machine->prober.dead.insert(processes_[step.session]);
       return "dead";
     }
+    if (verb == "moves-to") return move_to(step.session, rest.at(0));
     if (verb == "restarts") {
       realm_.kill(processes_.at(step.session));
       processes_[step.session] = ++restarted_;
@@ -179,7 +234,7 @@ class Player {
 
   AcquireRequest request_of(const Step& step, const std::vector<std::string>& words) {
     AcquireRequest request = core::Realm::ask(owners_.at(step.session), {});
-    const core::Attachment process = core::process(processes_.at(step.session));
+    const core::Attachment process = process_of(step.session);
     Mode mode = Mode::kExclusive;
     for (std::size_t i = 0; i < words.size(); ++i) {
       const std::string& word = words[i];
@@ -239,13 +294,13 @@ class Player {
   }
 
   std::string renew(const Step& step, const std::string& of) {
-    const auto reply = realm_.renew(owners_.at(step.session), ids_[of], std::nullopt,
-                                    core::process(processes_.at(step.session)));
+    const auto reply =
+        realm_.renew(owners_.at(step.session), ids_[of], std::nullopt, process_of(step.session));
     return reply ? "renewed" : std::string(code_name(reply.error().code));
   }
 
   std::string let_go(const Step& step, const std::string& of) {
-    const core::Attachment own = core::process(processes_.at(step.session));
+    const core::Attachment own = process_of(step.session);
     const auto reply = realm_.run([&](core::Table& table) {
       return table.give_back(owners_.at(step.session), {ids_[of]}, own);
     });
@@ -326,6 +381,9 @@ class Player {
   core::Realm realm_;
   std::map<std::string, Owner> owners_;
   std::map<std::string, std::uint64_t> processes_;
+  std::map<std::string, std::unique_ptr<core::Machine>> machines_;  // by name; empty: one for all
+  std::map<std::string, std::string> place_;  // where each session is, if there are several
+  std::set<std::string> begun_;               // the sessions that have had a row
   std::uint64_t restarted_ = 1'000;
   std::map<std::string, const Step*> steps_;
   std::map<std::string, LeaseId> ids_;
@@ -336,6 +394,9 @@ class Player {
 }  // namespace
 
 std::vector<std::string> play(const Spec& spec, kv::Flavour flavour) {
+  const bool several =
+      std::ranges::any_of(spec.sessions, [](const Session& one) { return !one.at.empty(); });
+  if (several && flavour == kv::Flavour::kPessimistic) return {};  // only one machine writes there
   return Player(spec, flavour).run();
 }
 

@@ -36,6 +36,7 @@ class Parser {
 
  private:
   enum class Part { kHead, kSession, kOrder, kEnd };
+  static constexpr std::string_view kOfTheWorld[] = {"pass", "reboot", "vanish", "stops", "starts"};
 
   std::unexpected<Error> wrong(const std::string& what) const {
     return fail(Code::kInvalidInput, "line " + std::to_string(line_) + ": " + what);
@@ -70,14 +71,17 @@ class Parser {
   }
 
   Result<void> take_session(const std::vector<std::string>& words) {
-    Session session{words.size() > 1 ? words[1] : "", "", ""};
+    Session session{words.size() > 1 ? words[1] : "", "", "", ""};
     session.agent = session.name;
     bool read = words.size() % 2 == 0;
     for (std::size_t i = 2; read && i < words.size(); i += 2) {
-      read = words[i] == "as" || words[i] == "id";
-      (words[i] == "as" ? session.agent : session.id) = words[i + 1];
+      read = words[i] == "as" || words[i] == "id" || words[i] == "at";
+      std::string& what = words[i] == "as"   ? session.agent
+                          : words[i] == "id" ? session.id
+                                             : session.at;
+      what = words[i + 1];
     }
-    if (!read) return wrong("expected: session NAME [as AGENT] [id SESSION]");
+    if (!read) return wrong("expected: session NAME [as AGENT] [id SESSION] [at MACHINE]");
     spec_.sessions.push_back(std::move(session));
     part_ = Part::kSession;
     return {};
@@ -105,7 +109,7 @@ class Parser {
     if (move.words.size() == 1 && known(move.words[0])) {
       move.step = move.words[0];
       if (move.expected.empty()) return wrong("what must come of " + move.step + "?");
-    } else if (move.words[0] != "pass" && move.words[0] != "reboot") {
+    } else if (!std::ranges::count(kOfTheWorld, move.words[0])) {
       return wrong("there is no step '" + move.words[0] + "'");
     }
     spec_.moves.push_back(std::move(move));

@@ -21,10 +21,11 @@ struct Session {
   std::string name;   // "ann": who takes the steps, in a process of its own
   std::string agent;  // the same, unless another one is named
   std::string id;     // empty: none
+  std::string at;     // the machine that it talks to, if there are several; empty: there is one
 };
 
 // One line of the order: a step with what must come of it, or an event of the world (`pass`,
-// `reboot`), whose effect may be named too.
+// `reboot`, `vanish`, `stops`, `starts`), whose effect may be named too.
 struct Move {
   std::string step;                // empty: of the world
   std::vector<std::string> words;  // of the world

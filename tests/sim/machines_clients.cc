@@ -39,7 +39,7 @@ bool MachinesWorld::begin_session(Client& client) {
   });
   if (!begun) abandoned_.push_back(session);
   client.session = begun ? session : 0;
-  if (begun) client.hub_clock = hub_of(client).sightings->clock();
+  if (begun) client.hub_clock = hub_of(client).sightings->own_clock();
   client.leases.clear();
   client.waiting.clear();
   return begun.has_value();
@@ -57,7 +57,7 @@ bool MachinesWorld::move_to(Client& client, std::size_t hub) {
   client.hub = hub;
   probe(moved ? "a session moved" : "a session came too late");
   if (!moved) return begin_session(client);
-  client.hub_clock = hubs_[hub]->sightings->clock();
+  client.hub_clock = hubs_[hub]->sightings->own_clock();
   return true;
 }
 
@@ -72,7 +72,7 @@ bool MachinesWorld::reach_a_hub(Client& client) {
     client.hub = hub;
     return begin_session(client);
   }
-  const bool same = hub == client.hub && client.hub_clock == hubs_[hub]->sightings->clock();
+  const bool same = hub == client.hub && client.hub_clock == hubs_[hub]->sightings->own_clock();
   return same || move_to(client, hub);
 }
 
@@ -212,7 +212,7 @@ void MachinesWorld::end_all_clients() {
   for (Client& client : clients_) {
     if (client.alive) die(client);
     const bool heard =
-        answers(hub_of(client)) && client.hub_clock == hub_of(client).sightings->clock();
+        answers(hub_of(client)) && client.hub_clock == hub_of(client).sightings->own_clock();
     if (client.session != 0 && heard) end_session_of(hub_of(client), client.session);
   }
   for (const std::uint64_t session : abandoned_) end_session_of(*hubs_.front(), session);
@@ -253,9 +253,12 @@ void MachinesWorld::liveness() {
   const std::int64_t walk = for_all_clocks(core::Sightings::kWalkEveryMs) + kStepMs;
   go_on_until(healed + walk + for_all_clocks(kTtlMaxMs) + walk);
   for (const auto& [id, lease] : before) {
-    const bool timed = lease.terms.ttl_ms != kNoEnd && lease.terms.ttl_ms <= kTtlMaxMs;
+    const std::int64_t left = lease.deadline_mono_ms - lease.written.mono_ms;
+    const bool timed = lease.terms.ttl_ms != kNoEnd && left <= kTtlMaxMs;
     if (!timed || lease.confirm_by_mono_ms != 0 || !judge_.leases().contains(id)) continue;
-    throw Violation("L2: it should have ended by time: " + lease.owner.agent);
+    throw Violation("L2: it should have ended by time: " + lease.owner.agent + ", with " +
+                    std::to_string(left) + " ms left when the faults stopped at " +
+                    std::to_string(healed));
   }
   const std::int64_t longest = 10 * core::kUnreportedMs;  // of an edit
   go_on_until(healed + for_all_clocks(longest) + for_all_clocks(kGraceMs) + 4 * walk);

@@ -152,7 +152,8 @@ Result<bool> MachinesWorld::attempt(Hub& hub, const core::Owner& owner, const Wo
   const std::shared_ptr<kv::FaultyStore> through = hub.faulty;
   LK_ASSIGN(std::unique_ptr<kv::Txn> txn, through->begin(kv::Access::kWrite));
   const core::Context now = context(hub);
-  const Committer by{hub.name, hub.sightings->clock(), now_, hub.per_mille, hub.opened_at, owner};
+  const Committer by{hub.name, hub.sightings->own_clock(), now_, hub.per_mille, hub.opened_at,
+                     owner};
   bool again = false;
   {
     Table table(*txn, now);

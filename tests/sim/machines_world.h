@@ -34,7 +34,7 @@ class MachinesWorld {
   kv::Decision decide(Hub& hub, const kv::CallInfo& info);
   void make_plan(Hub& hub, bool faulty);
   core::Context context(Hub& hub);
-  // Runs it through that hub until it is committed or fails; an error is the table's or the store's.
+  // Runs it there until it is committed or fails. An error is the table's or the store's.
   Result<void> perform(Hub& hub, const core::Owner& owner, const Work& work);
   Result<bool> attempt(Hub& hub, const core::Owner& owner, const Work& work);
   void judge(const Committer& by);
