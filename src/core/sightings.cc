@@ -23,7 +23,6 @@ bool is_of_another_clock(std::uint64_t clock, const Context& context) {
 
 std::int64_t Sightings::first_sight(std::string_view key, kv::Version modified,
                                     std::int64_t now_ms) {
-  const std::lock_guard hold(mutex_);
   std::string name(key);
   auto found = rows_.find(name);
   if (found == rows_.end()) {
@@ -38,7 +37,6 @@ std::int64_t Sightings::first_sight(std::string_view key, kv::Version modified,
 }
 
 bool Sightings::begin_walk(std::int64_t now_ms, std::string& from) {
-  const std::lock_guard hold(mutex_);
   if (from_.empty()) {
     if (now_ms < next_walk_ms_) return false;
     next_walk_ms_ = now_ms + kWalkEveryMs;
@@ -48,16 +46,10 @@ bool Sightings::begin_walk(std::int64_t now_ms, std::string& from) {
 }
 
 void Sightings::end_walk(std::string next) {
-  const std::lock_guard hold(mutex_);
   from_ = std::move(next);
   if (!from_.empty()) return;
   std::erase_if(rows_, [&](const auto& row) { return row.second.round + 1 < round_; });
   ++round_;
-}
-
-std::size_t Sightings::size() const {
-  const std::lock_guard hold(mutex_);
-  return rows_.size();
 }
 
 void to_own_clock(Lease& lease, const kv::Row& row, const Context& context) {

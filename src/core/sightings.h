@@ -13,12 +13,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
-#include "kv/types.h"
+#include "kv/store.h"
 
 namespace lockkeeper::core {
 
@@ -37,25 +36,29 @@ struct Stamp {
 // When this machine first saw each row as it is. Kept by the service, one for each store that it
 // has open. Nothing of it is stored: after a restart everything is seen for the first time.
 //
-// Thread safety: all methods may be called from any thread.
+// Thread safety: none. A service with several threads overrides the virtual methods with a lock.
 class Sightings {
  public:
   // `clock` names this machine's clock: not 0, and no other clock has it, of any machine or boot.
   explicit Sightings(std::uint64_t clock, std::size_t most = kMost) : clock_(clock), most_(most) {}
 
+  virtual ~Sightings() = default;
+  Sightings(const Sightings&) = delete;
+  Sightings& operator=(const Sightings&) = delete;
+
   std::uint64_t own_clock() const { return clock_; }
 
   // When the row was first seen as it is; now, if it was not seen before. A row beyond the bound is
   // not kept: it is seen for the first time again.
-  std::int64_t first_sight(std::string_view key, kv::Version modified, std::int64_t now_ms);
+  virtual std::int64_t first_sight(std::string_view key, kv::Version modified, std::int64_t now_ms);
 
   // The due rows of others are walked in rounds, one a second (Settler::walk). begin_walk() gives
   // the key to go on from, and false if it is not time yet. end_walk() takes the key where the walk
   // stopped; empty: the round is done. What was not seen during the last two rounds is forgotten.
-  bool begin_walk(std::int64_t now_ms, std::string& from);
-  void end_walk(std::string next);
+  virtual bool begin_walk(std::int64_t now_ms, std::string& from);
+  virtual void end_walk(std::string next);
 
-  std::size_t size() const;
+  std::size_t size() const { return rows_.size(); }
   static constexpr std::size_t kMost = 1'000'000;
   static constexpr std::int64_t kWalkEveryMs = 1'000;
 
@@ -68,7 +71,6 @@ class Sightings {
 
   const std::uint64_t clock_;
   const std::size_t most_;
-  mutable std::mutex mutex_;  // protects all below
   std::unordered_map<std::string, Seen> rows_;
   std::uint64_t round_ = 1;
   std::int64_t next_walk_ms_ = INT64_MIN;

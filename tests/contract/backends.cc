@@ -22,6 +22,9 @@ class OpenedMemory final : public Opened {
     if (optimistic_) store_.vanish([](std::string_view) { return true; });
     return optimistic_;
   }
+  std::unique_ptr<kv::Store> another() override {
+    return optimistic_ ? store_.open_another() : nullptr;
+  }
 
  private:
   const bool optimistic_;

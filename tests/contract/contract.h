@@ -28,6 +28,8 @@ class Opened {
   // Moves the store's clock; takes away every row whose lifetime is over, if it has lifetimes.
   virtual void pass(std::int64_t /*ms*/) {}
   virtual bool vanish() { return false; }
+  // The store of another machine on the same rows; null: only one machine has it.
+  virtual std::unique_ptr<kv::Store> another() { return nullptr; }
 };
 
 struct Backend {
@@ -92,6 +94,7 @@ class Contract : public testing::TestWithParam<Backend> {
   kv::Store& store() { return opened_->store(); }
   void pass(std::int64_t ms) { opened_->pass(ms); }
   bool vanish() { return opened_->vanish(); }  // whether this backend keeps lifetimes
+  std::unique_ptr<kv::Store> another() { return opened_->another(); }
   Tx read() { return {store(), kv::Access::kRead}; }
   Tx write() { return {store(), kv::Access::kWrite}; }
 
