@@ -54,3 +54,6 @@ endif()
 lockkeeper_archive(dep_crypto openssl/crypto.h libcrypto.a crypto)
 lockkeeper_archive(dep_ssl openssl/ssl.h libssl.a ssl)
 target_link_libraries(dep_ssl INTERFACE dep_crypto ${CMAKE_DL_LIBS} Threads::Threads)
+
+# HTTP/2 to an etcd. Nothing of it runs before a store on etcd is opened.
+lockkeeper_archive(dep_nghttp2 nghttp2/nghttp2.h libnghttp2.a nghttp2)
