@@ -20,7 +20,7 @@ set(lockkeeper_hard $<$<CONFIG:Release>:-O3> $<$<CONFIG:RelWithDebInfo>:-O1>)
 
 # The rooms that every lock passes through, and the planner, are compiled for speed. The others
 # mostly put texts together, and optimizing them was a seventh of a fresh build.
-set(lockkeeper_fast base key kv kv_lmdb kv_memory host core realm layout service service_local
+set(lockkeeper_fast base key kv kv_etcd kv_lmdb kv_memory host core realm layout service service_local
     service_wire wiring http hub plan enforce enforce_shell enforce_hook snapshot)
 
 # A room is a folder of src/: one idea, one library, with exactly the links that the house plan

@@ -7,11 +7,12 @@
 // place: commit() may answer kConflict. Then nothing happened, and the caller starts over with a
 // new transaction.
 //
-// Reads. A *guarded* read makes the commit fail if its answer has changed by then: absent must stay
-// absent, an empty range empty, a row unchanged. A *peek* promises nothing and costs no guard; use
-// it to choose what to try and whom to wake. An explicit guard turns a peek into a promise later.
-// drop_guards() turns guarded reads into peeks when nothing depends on them after all. Guards are
-// counted at the commit, so a search may read as much as it likes.
+// Reads. All reads of a transaction see one state: that of its begin(), or of any moment up to its
+// first read. A *guarded* read makes the commit fail if its answer has changed by then: absent must
+// stay absent, an empty range empty, a row unchanged. A *peek* promises nothing and costs no guard;
+// use it to choose what to try and whom to wake. An explicit guard turns a peek into a promise
+// later. drop_guards() turns guarded reads into peeks when nothing depends on them after all.
+// Guards are counted at the commit, so a search may read as much as it likes.
 //
 // Versions. Every commit that writes has a version, greater than all before. It exists only after
 // the commit. A row knows the version that created it. Overwriting the row keeps that version;

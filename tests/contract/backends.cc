@@ -6,6 +6,9 @@
 #ifdef LOCKKEEPER_CONTRACT_LMDB
 #include "kv/lmdb/lmdb_store.h"
 #endif
+#ifdef LOCKKEEPER_CONTRACT_ETCD
+#include "etcd/cluster.h"
+#endif
 
 namespace lockkeeper::contract {
 
@@ -70,6 +73,25 @@ Backend lmdb(std::string name, kv::Durability durability) {
 }
 #endif
 
+#ifdef LOCKKEEPER_CONTRACT_ETCD
+class OpenedEtcd final : public Opened {
+ public:
+  OpenedEtcd()
+      : store_(etcd_testing::open_store(
+            etcd_testing::shared_cluster().url(etcd_testing::fresh_prefix()))) {}
+  kv::Store& store() override { return *store_; }
+
+ private:
+  const std::unique_ptr<kv::EtcdStore> store_;
+};
+
+Backend etcd() {
+  return {.name = "etcd", .optimistic = true, .far = true, .open_at = [](kv::Version) {
+            return std::make_unique<OpenedEtcd>();
+          }};
+}
+#endif
+
 }  // namespace
 
 const std::vector<Backend>& backends() {
@@ -80,6 +102,9 @@ const std::vector<Backend>& backends() {
 #ifdef LOCKKEEPER_CONTRACT_LMDB
     made.push_back(lmdb("lmdb_process", kv::Durability::kProcess));
     made.push_back(lmdb("lmdb_full", kv::Durability::kFull));
+#endif
+#ifdef LOCKKEEPER_CONTRACT_ETCD
+    if (etcd_testing::programs()) made.push_back(etcd());
 #endif
     return made;
   }();

@@ -117,6 +117,25 @@ Pairs Contract::all() {
                  kv::Read::kPeek);
 }
 
+Pairs Contract::all_by_version() {
+  Pairs rows;
+  const auto note = [&](const kv::Row& row) {
+    rows.emplace_back(by_version(row.key, row.created), row.value);
+    return true;
+  };
+  Tx tx = read();
+  expect_ok(tx->scan({std::string(1, '\0'), std::string(kv::kKeyBytesMax + 1, '\xff')}, note));
+  return rows;
+}
+
+std::string by_version(std::string_view key, kv::Version created) {
+  if (key.size() < kv::kAppendTailBytes) return std::string(key);
+  const std::size_t prefix = key.size() - kv::kAppendTailBytes;
+  if (key.substr(prefix, 4) != std::string_view("\0\0\0", 4)) return std::string(key);
+  const auto number = kv::to_appended(key.substr(0, prefix), {key, {}, 0, 0}).number;
+  return kv::appended_key(key.substr(0, prefix), created, number % kv::kNumbersPerVersion);
+}
+
 std::string numbered(std::string prefix, std::size_t number) {
   return prefix.append(std::to_string(number));
 }

@@ -36,6 +36,9 @@ struct Backend {
   std::string name;
   bool optimistic = false;  // many open transactions; a commit may conflict
   bool syncs = false;       // a commit waits for the disk: short runs only
+  // Every step waits for another process, which serves other stores too: short runs only. Versions
+  // skip numbers, and the keys of appended rows have tickets in place of versions.
+  bool far = false;
   // A fresh, empty store. `start` is the version it begins at, where that can be chosen.
   std::function<std::unique_ptr<Opened>(kv::Version start)> open_at;
 
@@ -102,10 +105,15 @@ class Contract : public testing::TestWithParam<Backend> {
   kv::Version fill(const Pairs& rows);
   // Every row, read by a transaction of its own.
   Pairs all();
+  Pairs all_by_version();  // the same with appended rows as by_version() has them
 
  private:
   std::unique_ptr<Opened> opened_;
 };
+
+// A row's key, but of an appended row the one that backends have which know a commit's version while
+// they write it. REQUIRES: no other key has ten bytes that begin with four zeros at its end.
+std::string by_version(std::string_view key, kv::Version created);
 
 // "k7" of "k" and 7.
 std::string numbered(std::string prefix, std::size_t number);

@@ -251,6 +251,7 @@ TEST_P(ContractOptimistic, ViewsOutliveOtherTransactionsCommits) {
 TEST_P(ContractOptimistic, ARowPutAgainIsANewRowWhileItsFormerSelfIsStillRead) {
   fill({{"a", "1"}});
   Tx tx = read();
+  EXPECT_EQ(tx.get("none"), std::nullopt);  // from now on it reads this state
   Tx eraser = write();
   eraser.erase("a");
   eraser.committed();

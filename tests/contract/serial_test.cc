@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kOpenTxns = 6;
 constexpr int kSteps = 200000;
+constexpr int kStepsFar = 6000;  // where each is a question to another process
 
 // A guarded read, and what was answered: keys and the versions of the rows' last change.
 struct Question {
@@ -120,11 +121,12 @@ INSTANTIATE_TEST_SUITE_P(Optimistic, SerialTest, testing::ValuesIn(optimistic_ba
 TEST_P(SerialTest, I1L9CommitsExactlyIfEveryGuardedAnswerStillHolds) {
   const std::uint64_t seed = test_seed(SystemRandom().next() >> 32);
   Interleaver interleaver(store(), seed);
-  for (int i = 0; i < kSteps; ++i) {
+  const bool far = GetParam().far;
+  for (int i = 0; i < (far ? kStepsFar : kSteps); ++i) {
     ASSERT_TRUE(interleaver.step()) << "LOCKKEEPER_SEED=" << seed << " step " << i;
   }
-  EXPECT_GT(interleaver.commits(), 1000U);
-  EXPECT_GT(interleaver.conflicts(), 1000U);
+  EXPECT_GT(interleaver.commits(), far ? 100U : 1000U);
+  EXPECT_GT(interleaver.conflicts(), far ? 100U : 1000U);
 }
 
 }  // namespace lockkeeper::contract

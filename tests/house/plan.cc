@@ -23,7 +23,7 @@ const Plan& plan() {
     rooms["snapshot"] = {"host", "base"};
     rooms["snapshot/site"] = {"snapshot", "realm", "host", "key", "base"};
     const Rooms snapshots = {"snapshot", "snapshot/site"};
-    rooms["kv/memory"] = rooms["kv/lmdb"] = {"kv", "base"};
+    rooms["kv/memory"] = rooms["kv/lmdb"] = rooms["kv/etcd"] = {"kv", "base"};
     rooms["core"] = {"kv", "key", "base"};
     rooms["realm"] = {"key", "base"};
     rooms["git"] = {"realm", "host", "key", "base"};  // asked as it is, about a repository
@@ -46,7 +46,7 @@ const Plan& plan() {
     rooms["dialect"] = with(below, dialects);
     rooms["remote"] = {"realm", "host", "key", "base"};  // the way to a hub, up to the relay
     rooms["wiring"] =
-        with(below, {"kv/lmdb", "kv/memory", "dialect", "remote", "service/local", "service/wire"});
+        with(below, {"kv/etcd", "kv/lmdb", "kv/memory", "dialect", "remote", "service/local", "service/wire"});
     rooms["embed"] = with(below, {"wiring", "dialect/dirlock"});
     rooms["capi"] = with(below, {"embed"});  // the same for C, and so for every other language
     rooms["crew/record"] = {"base"};
@@ -108,7 +108,7 @@ std::set<std::string> allowed_rooms(const std::string& room, bool is_test) {
   const auto entry = plan().find(room);
   if (entry == plan().end()) return {};
   std::set<std::string> allowed = entry->second;
-  if (is_test && allowed.contains("kv")) allowed.insert({"kv/memory", "kv/lmdb"});
+  if (is_test && allowed.contains("kv")) allowed.insert({"kv/memory", "kv/lmdb", "kv/etcd"});
   if (is_test && (allowed.contains("service") || room == "service")) {
     allowed.insert({"service/local", "service/wire"});
   }

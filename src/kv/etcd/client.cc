@@ -1,0 +1,327 @@
+#include "kv/etcd/client.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "base/fd.h"
+#include "base/quote.h"
+#include "base/text.h"
+#include "kv/etcd/version.h"
+
+namespace lockkeeper::kv::etcd {
+namespace {
+
+using std::chrono::steady_clock;
+
+const std::string kRange = "/etcdserverpb.KV/Range";
+const std::string kTxn = "/etcdserverpb.KV/Txn";
+const std::string kLeaseGrant = "/etcdserverpb.Lease/LeaseGrant";
+const std::string kLeaseKeepAlive = "/etcdserverpb.Lease/LeaseKeepAlive";
+const std::string kStatus = "/etcdserverpb.Maintenance/Status";
+const std::string kAuthenticate = "/etcdserverpb.Auth/Authenticate";
+const std::string kWatch = "/etcdserverpb.Watch/Watch";
+
+constexpr std::size_t kPasswordBytesMax = 4096;
+
+bool says(const Answer& answer, std::string_view words) {
+  return answer.words.find(words) != std::string::npos;
+}
+
+// Another member, or the same a little later, may answer.
+bool may_pass(const Answer& answer) {
+  return answer.end != Answer::End::kAnswered || answer.status == Grpc::kUnavailable ||
+         answer.status == Grpc::kDeadlineExceeded ||
+         (answer.status == Grpc::kUnknown && answer.words.empty()) ||
+         says(answer, "too many requests") || says(answer, "future revision");
+}
+
+// The token was forgotten, or users were changed meanwhile. Nothing was done.
+bool wants_token(const Answer& answer) {
+  return answer.end == Answer::End::kAnswered &&
+         (answer.status == Grpc::kUnauthenticated || says(answer, "revision of auth store is old"));
+}
+
+// The server may have done what it was asked.
+bool in_doubt(const Answer& answer) {
+  if (answer.end != Answer::End::kAnswered) return answer.end != Answer::End::kNotSent;
+  switch (answer.status) {
+    case Grpc::kInvalidArgument:
+    case Grpc::kNotFound:
+    case Grpc::kPermissionDenied:
+    case Grpc::kResourceExhausted:
+    case Grpc::kFailedPrecondition:
+    case Grpc::kOutOfRange:
+    case Grpc::kUnauthenticated:
+      return false;
+    default:
+      return true;
+  }
+}
+
+Error to_error(const Answer& answer, const std::string& from) {
+  const std::string who = "the etcd at " + from;
+  const std::string words = answer.words.empty() ? "no reason given" : answer.words;
+  if (answer.end == Answer::End::kLost || answer.end == Answer::End::kNotSent) {
+    return {Code::kStoreUnavailable, "the connection with " + who + " broke", "is it running?"};
+  }
+  if (answer.end == Answer::End::kLate) {
+    return {Code::kStoreUnavailable, who + " does not answer in time",
+            "is it overloaded or cut off?"};
+  }
+  if (says(answer, "database space exceeded")) {
+    return {Code::kNoSpace, who + " has used up its quota",
+            "compact and defragment it, raise --quota-backend-bytes, then: etcdctl alarm disarm"};
+  }
+  if (says(answer, "too many operations")) {
+    return {Code::kLimitExceeded, who + " takes fewer operations in one transaction than 128",
+            "start it with --max-txn-ops 128 or more"};
+  }
+  if (says(answer, "request is too large") || says(answer, "larger than max")) {
+    return {Code::kLimitExceeded, "the rows are too large for one transaction of " + who,
+            "start it with a larger --max-request-bytes"};
+  }
+  if (answer.status == Grpc::kPermissionDenied) {
+    return {
+        Code::kStoreUnavailable, who + " does not let this user read and write its rows",
+        "grant its role the prefix: etcdctl role grant-permission ROLE --prefix readwrite PREFIX"};
+  }
+  if (answer.status == Grpc::kUnauthenticated || says(answer, "user name is empty")) {
+    return {Code::kStoreUnavailable, who + " wants a user: " + words,
+            "add user=NAME&password-file=FILE to the etcd address"};
+  }
+  if (answer.status == Grpc::kDataLoss) {
+    return {Code::kStoreCorrupt, who + " has found damage: " + words,
+            "see its log, and restore that member"};
+  }
+  return {Code::kStoreUnavailable, who + " answers: " + words, "see etcdctl endpoint status"};
+}
+
+Result<std::string> read_password(const std::string& file) {
+  struct stat info{};
+  if (::stat(file.c_str(), &info) == 0 && (info.st_mode & 07) != 0) {
+    return fail(Code::kInvalidInput,
+                "everybody on this machine can read the password in " + quote(file),
+                "chmod 600 " + shell_quote(file));
+  }
+  LK_ASSIGN(std::string password, read_file(file, kPasswordBytesMax));
+  while (password.ends_with('\n') || password.ends_with('\r')) password.pop_back();
+  if (!password.empty()) return password;
+  return fail(Code::kInvalidInput, "there is no password in " + quote(file));
+}
+
+template <class Message>
+Result<Held<Message>> held(std::string bytes, const std::string& from,
+                           std::optional<Message> (*decode)(std::string_view)) {
+  auto kept = std::make_unique<std::string>(std::move(bytes));
+  auto message = decode(*kept);
+  if (!message) {
+    return fail(Code::kStoreUnavailable, "the answer of the etcd at " + from + " cannot be read");
+  }
+  return Held<Message>{std::move(kept), std::move(*message)};
+}
+
+}  // namespace
+
+Client::Client(Address address, Patience patience, std::shared_ptr<const TlsFiles> files)
+    : address_(std::move(address)), patience_(patience), files_(std::move(files)) {}
+
+Result<std::unique_ptr<Client>> Client::open(Address address, Patience patience) {
+  std::shared_ptr<const TlsFiles> files;
+  if (address.tls) {
+    LK_ASSIGN(files, TlsFiles::read(address));
+  }
+  std::unique_ptr<Client> client(new Client(std::move(address), patience, std::move(files)));
+  LK_CHECK(client->link(steady_clock::now() + patience.all));
+  return client;
+}
+
+Metadata Client::metadata() const {
+  // A member that is cut off from the others then says so instead of waiting.
+  Metadata metadata = {{"hasleader", "true"}};
+  const std::lock_guard lock(mutex_);
+  if (!token_.empty()) metadata.emplace_back("token", token_);
+  return metadata;
+}
+
+Result<std::shared_ptr<Link>> Client::link(Deadline until) {
+  const auto current = [&]() -> std::shared_ptr<Link> {
+    const std::lock_guard lock(mutex_);
+    return link_ != nullptr && link_->alive() ? link_ : nullptr;
+  };
+  if (auto found = current()) return found;
+  const std::unique_lock turn(connecting_, until);
+  if (!turn.owns_lock()) {
+    return fail(Code::kStoreUnavailable, "no etcd could be reached in time", "is one running?");
+  }
+  if (auto found = current()) return found;
+  std::optional<Error> first;
+  const std::size_t count = address_.endpoints.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const Endpoint& endpoint = address_.endpoints[(next_ + i) % count];
+    auto made = connect(endpoint, std::min(until, steady_clock::now() + patience_.attempt));
+    if (made) {
+      const std::lock_guard lock(mutex_);
+      next_ = (next_ + i) % count;
+      link_ = *made;
+      return made;
+    }
+    // What somebody must do something about is told rather than that another is down.
+    const bool worse = first && first->message.find("cannot be reached") != std::string::npos;
+    if (!first || worse) first = std::move(made.error());
+  }
+  return fail(std::move(*first));
+}
+
+Result<std::shared_ptr<Link>> Client::connect(const Endpoint& endpoint, Deadline until) {
+  LK_ASSIGN(std::shared_ptr<Link> link, Link::open(endpoint, files_, until));
+  if (!address_.user.empty()) LK_CHECK(authenticate(*link, until));
+  const Answer answer = link->call(kStatus, metadata(), {}, until);
+  if (answer.end != Answer::End::kAnswered || answer.status != Grpc::kOk) {
+    return fail(to_error(answer, endpoint.name()));
+  }
+  const auto status = decode_status(answer.body);
+  if (!status) {
+    return fail(Code::kStoreUnavailable,
+                "the answer of the etcd at " + endpoint.name() + " cannot be read");
+  }
+  LK_CHECK(
+      check_version(status->version, !address_.user.empty(), address_.allow_old, endpoint.name()));
+  if (status->is_learner) {
+    return fail(Code::kStoreUnavailable,
+                "the etcd at " + endpoint.name() + " is a learner, which does not decide anything",
+                "name the voting members in the address");
+  }
+  if (status->leader == 0) {
+    return fail(Code::kStoreUnavailable, "the etcd at " + endpoint.name() +
+                                             " cannot be reached by enough others: no leader");
+  }
+  return link;
+}
+
+Result<void> Client::authenticate(Link& link, Deadline until) {
+  LK_ASSIGN(const std::string password, read_password(address_.password_file));
+  const Answer answer =
+      link.call(kAuthenticate, {}, encode_authenticate(address_.user, password), until);
+  const std::string who = "the etcd at " + link.endpoint().name();
+  if (says(answer, "authentication is not enabled")) {
+    return fail(Code::kStoreUnavailable, who + " asks nobody for a password",
+                "enable it there: etcdctl auth enable; or leave user and password-file out");
+  }
+  if (says(answer, "authentication failed")) {
+    return fail(Code::kStoreUnavailable,
+                who + " does not accept the password of user " + quote(address_.user),
+                "correct the user in the etcd address, or the password in its file");
+  }
+  if (answer.end != Answer::End::kAnswered || answer.status != Grpc::kOk) {
+    return fail(to_error(answer, link.endpoint().name()));
+  }
+  const auto token = decode_authenticate(answer.body);
+  if (!token) return fail(Code::kStoreUnavailable, who + " gave an answer that cannot be read");
+  const std::lock_guard lock(mutex_);
+  token_ = *token;
+  return {};
+}
+
+void Client::leave(const std::shared_ptr<Link>& link) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (link_ != link) return;
+    link_.reset();
+    next_ = (next_ + 1) % address_.endpoints.size();
+  }
+  link->retire();
+}
+
+Client::Reply Client::once(const std::string& path, std::string_view message, Deadline until) {
+  Reply reply;
+  for (int tries = 0; tries < 2; ++tries) {
+    const auto found = link(until);
+    if (!found) {
+      reply.error = found.error();
+      return reply;
+    }
+    const std::shared_ptr<Link>& link = *found;
+    reply.from = link->endpoint().name();
+    reply.answer = link->call(path, metadata(), message, until);
+    reply.error = to_error(reply.answer, reply.from);
+    if (wants_token(reply.answer) && !address_.user.empty() && tries == 0) {
+      if (auto renewed = authenticate(*link, until); renewed) continue;
+    }
+    if (may_pass(reply.answer)) leave(link);
+    // The link was given up between finding and using it.
+    if (reply.answer.end != Answer::End::kNotSent) break;
+  }
+  return reply;
+}
+
+Client::Reply Client::asked_until_answered(const std::string& path, std::string_view message) {
+  const Deadline until = steady_clock::now() + patience_.all;
+  while (true) {
+    Reply reply = once(path, message, std::min(until, steady_clock::now() + patience_.attempt));
+    if (reply.ok() || !may_pass(reply.answer)) return reply;
+    // A member that refuses at once is not asked in a circle without pause.
+    const auto pause = std::chrono::milliseconds(50);
+    if (steady_clock::now() + pause >= until) return reply;
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+Result<Held<RangeResponse>> Client::range(const RangeRequest& request) {
+  Reply reply = asked_until_answered(kRange, encode(request));
+  if (!reply.ok()) return fail(std::move(reply.error));
+  return held(std::move(reply.answer.body), reply.from, decode_range);
+}
+
+TxnAnswer Client::txn(const TxnRequest& request) {
+  TxnAnswer txn;
+  Reply reply = once(kTxn, encode(request), steady_clock::now() + patience_.attempt);
+  if (!reply.ok()) {
+    txn.end = in_doubt(reply.answer) ? TxnAnswer::End::kDoubt : TxnAnswer::End::kRefused;
+    txn.lease_gone = says(reply.answer, "requested lease not found");
+    txn.error = std::move(reply.error);
+    return txn;
+  }
+  auto response = held(std::move(reply.answer.body), reply.from, decode_txn);
+  if (!response) {
+    txn.error = std::move(response.error());
+    return txn;
+  }
+  txn.end = TxnAnswer::End::kDone;
+  txn.response = std::move(*response);
+  return txn;
+}
+
+Result<void> Client::grant_lease(std::uint64_t id, std::int64_t ttl_s) {
+  Reply reply = asked_until_answered(kLeaseGrant, encode_lease_grant(id, ttl_s));
+  // An earlier attempt of this call has granted it: nobody else has that id.
+  if (reply.ok() || says(reply.answer, "lease already exists")) return {};
+  return fail(std::move(reply.error));
+}
+
+Result<std::uint64_t> Client::keep_lease(std::uint64_t id) {
+  Reply reply = asked_until_answered(kLeaseKeepAlive, encode_keep_alive(id));
+  if (says(reply.answer, "requested lease not found")) return 0;
+  if (!reply.ok()) return fail(std::move(reply.error));
+  const auto ttl = decode_keep_alive(reply.answer.body);
+  if (ttl) return *ttl;
+  return fail(Code::kStoreUnavailable, "the answer of the etcd at " + reply.from + " is malformed");
+}
+
+Result<Status> Client::status() {
+  Reply reply = asked_until_answered(kStatus, {});
+  if (!reply.ok()) return fail(std::move(reply.error));
+  auto status = decode_status(reply.answer.body);
+  if (status) return std::move(*status);
+  return fail(Code::kStoreUnavailable, "the answer of the etcd at " + reply.from + " is malformed");
+}
+
+Result<Client::Stream> Client::watch(std::string_view first, Link::Ears ears) {
+  Stream stream;
+  LK_ASSIGN(stream.link, link(steady_clock::now() + patience_.attempt));
+  stream.id = stream.link->open_stream(kWatch, metadata(), first, std::move(ears));
+  return stream;
+}
+
+}  // namespace lockkeeper::kv::etcd

@@ -1,0 +1,74 @@
+// For etcd_store.cc and etcd_txn.cc: what a store has, and how a commit goes.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "kv/etcd/etcd_store.h"
+#include "kv/etcd/guards.h"
+#include "kv/etcd/keys.h"
+#include "kv/etcd/lanes.h"
+#include "kv/etcd/reader.h"
+#include "kv/etcd/seen.h"
+#include "kv/etcd/session.h"
+
+namespace lockkeeper::kv {
+
+// One write of a commit.
+struct EtcdWrite {
+  std::string key;
+  std::optional<std::string> value;  // none: erased
+  Lifetime lifetime = kUntilErased;
+  bool appended = false;  // `key` is its prefix
+};
+
+class EtcdStore::Core {
+ public:
+  Core(EtcdOptions options, std::unique_ptr<etcd::Client> client, std::unique_ptr<etcd::Seen> seen);
+
+  // Reads the epoch's row; makes it if there is none.
+  Result<void> read_epoch();
+  Result<void> check();  // store_corrupt, until a new epoch is there
+  Epoch epoch() const;
+
+  std::unique_ptr<etcd::Reader> reader();
+
+  // A commit that writes. `read_at` is its version if it only erased what was not there and has put
+  // nothing.
+  Result<CommitResult> commit(const etcd::Guards& guards, std::vector<EtcdWrite> writes, bool put,
+                              Version read_at);
+  // One that writes nothing.
+  Result<CommitResult> confirm(const etcd::Guards& guards, Version read_at);
+
+  etcd::Client& client() { return *client_; }
+  const etcd::Keys& keys() const { return keys_; }
+
+  // Begins a new epoch; see EtcdStore::repair().
+  Result<void> begin_epoch();
+
+ private:
+  etcd::TxnAnswer send(const etcd::TxnRequest& request);
+  Result<etcd::Held<etcd::RangeResponse>> ask(const etcd::RangeRequest& request);
+  void note_corrupt(const Error& error);
+  Result<void> make_epoch();
+  Result<void> add_writes(etcd::TxnRequest& request, const etcd::Lane& lane,
+                          std::vector<EtcdWrite> writes);
+  Result<CommitResult> settle(etcd::Lane lane, const etcd::TxnAnswer& answer, bool put,
+                              Version read_at);
+  Result<CommitResult> conflict(etcd::Lane lane, const etcd::TxnResponse& response);
+  etcd::Compare same_epoch() const;
+
+  const EtcdOptions options_;
+  const etcd::Keys keys_;
+  const std::unique_ptr<etcd::Client> client_;
+  const std::unique_ptr<etcd::Seen> seen_;
+  mutable std::mutex mutex_;
+  Epoch epoch_;
+  Version epoch_modified_ = 0;
+  std::optional<Error> corrupt_;
+  etcd::Session session_;
+  etcd::Lanes lanes_;
+};
+
+}  // namespace lockkeeper::kv

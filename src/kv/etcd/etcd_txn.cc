@@ -1,0 +1,299 @@
+#include "kv/etcd/etcd_txn.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.h"
+
+namespace lockkeeper::kv {
+namespace {
+
+constexpr std::size_t kFirstPage = 16;  // many scans stop at their first rows
+constexpr std::size_t kLaterPage = 256;
+
+// The first key behind this one.
+std::string behind(std::string_view key) {
+  return std::string(key).append(1, '\0');
+}
+
+std::unexpected<Error> too_many(const std::string& what, std::size_t max) {
+  return fail(Code::kLimitExceeded,
+              "more than " + std::to_string(max) + " " + what +
+                  " in one transaction, which etcd limits with --max-txn-ops",
+              "ask for fewer resources at a time");
+}
+
+}  // namespace
+
+// A scan on its way: the rows of the snapshot in pages, merged with the transaction's own writes.
+class EtcdTxn::Walk {
+ public:
+  Walk(EtcdTxn& txn, const Range& range, bool forward)
+      : txn_(txn),
+        rest_(range),
+        forward_(forward),
+        own_(txn.writes_.lower_bound(forward ? range.from : range.to)) {}
+
+  struct Step {
+    std::optional<Row> row;       // none: erased by this transaction
+    const Row* stored = nullptr;  // of the snapshot, if the row is that one
+    bool met_stored = false;      // the snapshot has a row there
+  };
+  // nullopt: the end.
+  Result<std::optional<Step>> next() {
+    LK_ASSIGN(const Row* const base, stored());
+    const Writes::value_type* const mine = own();
+    if (base == nullptr && mine == nullptr) return std::nullopt;
+    int order = base == nullptr ? -1 : mine == nullptr ? 1 : mine->first.compare(base->key);
+    if (base != nullptr && mine != nullptr && !forward_) order = -order;
+    Step step;
+    step.met_stored = order >= 0;
+    if (order > 0) {
+      step.row = *base;
+      step.stored = base;
+    } else if (mine->second.value) {
+      step.row = Row{mine->first, *mine->second.value, order == 0 ? base->created : 0, 0};
+    }
+    if (order >= 0) ++at_;
+    if (order <= 0) forward_ ? ++own_ : --own_;
+    return step;
+  }
+
+ private:
+  Result<const Row*> stored() {
+    while (at_ == page_.rows.size()) {
+      if (!more_) return nullptr;
+      LK_ASSIGN(page_, txn_.reader_->rows(rest_, forward_, next_page_));
+      next_page_ = kLaterPage;
+      at_ = 0;
+      more_ = page_.more;
+      if (page_.rows.empty()) continue;
+      if (forward_) {
+        rest_.from = behind(page_.rows.back().key);
+      } else {
+        rest_.to = page_.rows.back().key;
+      }
+    }
+    return &page_.rows[at_];
+  }
+
+  const Writes::value_type* own() const {
+    if (forward_) {
+      return own_ != txn_.writes_.end() && own_->first < rest_.to ? &*own_ : nullptr;
+    }
+    if (own_ == txn_.writes_.begin()) return nullptr;
+    const auto& before = *std::prev(own_);
+    return before.first >= rest_.from ? &before : nullptr;
+  }
+
+  EtcdTxn& txn_;
+  Range rest_;  // not read yet
+  const bool forward_;
+  Writes::const_iterator own_;
+  etcd::Page page_;
+  std::size_t at_ = 0;
+  std::size_t next_page_ = kFirstPage;
+  bool more_ = true;
+};
+
+EtcdTxn::EtcdTxn(std::shared_ptr<EtcdStore::Core> core, Access access)
+    : core_(std::move(core)), access_(access), reader_(core_->reader()) {}
+
+Result<Row> EtcdTxn::own_row(const Writes::value_type& write) {
+  Row row{write.first, *write.second.value, 0, 0};
+  LK_ASSIGN(const auto base, reader_->get(write.first));
+  if (base) row.created = base->created;
+  return row;
+}
+
+Result<std::optional<Row>> EtcdTxn::get(std::string_view key, Read read) {
+  // Its own writes cannot change under it: no guard.
+  if (const auto own = writes_.find(key); own != writes_.end()) {
+    if (!own->second.value) return std::nullopt;
+    LK_ASSIGN(const Row row, own_row(*own));
+    return row;
+  }
+  LK_ASSIGN(const auto row, reader_->get(key));
+  if (read == Read::kGuarded) guards_.point(key, row ? row->modified : 0);
+  return row;
+}
+
+bool EtcdTxn::visit_row(const Visit& visit, const Row& row) {
+  ++visiting_;
+  const bool more = visit(row);
+  --visiting_;
+  return more;
+}
+
+Result<void> EtcdTxn::scan(const Range& range, const Visit& visit, Read read) {
+  return walk(range, visit, read, true);
+}
+
+Result<void> EtcdTxn::scan_back(const Range& range, const Visit& visit) {
+  return walk(range, visit, Read::kPeek, false);
+}
+
+Result<void> EtcdTxn::walk(const Range& range, const Visit& visit, Read read, bool forward) {
+  if (range.from >= range.to) return {};
+  const bool guarded = read == Read::kGuarded;
+  Walk walk(*this, range, forward);
+  bool met_stored = false;
+  std::string to = range.to;
+  while (true) {
+    LK_ASSIGN(const auto step, walk.next());
+    if (!step) break;
+    met_stored = met_stored || step->met_stored;
+    if (guarded && step->stored != nullptr) guards_.point(step->row->key, step->row->modified);
+    if (!step->row) continue;
+    to = behind(step->row->key);
+    if (!visit_row(visit, *step->row)) break;
+    to = range.to;
+  }
+  if (!guarded) return {};
+  if (met_stored) {
+    LK_ASSIGN(const Version snapshot, reader_->snapshot());
+    guards_.uncreated_range(range.from, to, snapshot);
+  } else {
+    guards_.empty_range(range.from, to);
+  }
+  return {};
+}
+
+Result<void> EtcdTxn::scan_appended(std::string_view prefix, std::uint64_t after,
+                                    const VisitAppended& visit) {
+  return walk_appended(prefix, after, true, visit);
+}
+
+Result<void> EtcdTxn::scan_appended_back(std::string_view prefix, const VisitAppended& visit) {
+  return walk_appended(prefix, 0, false, visit);
+}
+
+// A key has a ticket where other stores have the version, so the number is put together from the
+// version that created the row and the index.
+Result<void> EtcdTxn::walk_appended(std::string_view prefix, std::uint64_t after, bool forward,
+                                    const VisitAppended& visit) {
+  const Range range{std::string(prefix), end_of_prefix(prefix)};
+  etcd::Reader::Created when{(after + 1) / kNumbersPerVersion, 0};
+  while (true) {
+    LK_ASSIGN(const etcd::Page page, reader_->created(range, when, forward));
+    for (const Row& row : page.rows) {
+      Appended appended = to_appended(prefix, row);
+      if (appended.number != 0) {
+        appended.number = row.created * kNumbersPerVersion + appended.number % kNumbersPerVersion;
+        if (appended.number <= after) continue;
+      }
+      if (const auto own = writes_.find(row.key); own != writes_.end()) {
+        if (!own->second.value) continue;
+        appended.value = *own->second.value;
+      }
+      ++visiting_;
+      const bool more = visit(appended);
+      --visiting_;
+      if (!more) return {};
+    }
+    if (!page.more || page.rows.empty()) return {};
+    const Version last = page.rows.back().created;
+    if (forward) {
+      when.first = last + 1;
+    } else {
+      when.last = last - 1;
+    }
+  }
+}
+
+Result<void> EtcdTxn::guard_absent(std::string_view key) {
+  LOCKKEEPER_ASSERT(!writes_.contains(key));
+  guards_.point(key, 0);
+  return {};
+}
+
+Result<void> EtcdTxn::guard_unchanged(std::string_view key, Version modified) {
+  LOCKKEEPER_ASSERT(modified != 0);  // 0 is a row of this very transaction
+  LOCKKEEPER_ASSERT(!writes_.contains(key));
+  guards_.point(key, modified);
+  return {};
+}
+
+Result<void> EtcdTxn::guard_empty(const Range& range) {
+  const auto own = writes_.lower_bound(range.from);
+  LOCKKEEPER_ASSERT(own == writes_.end() || own->first >= range.to || range.from >= range.to);
+  if (range.from < range.to) guards_.empty_range(range.from, range.to);
+  return {};
+}
+
+Result<void> EtcdTxn::room_for_write() const {
+  LOCKKEEPER_ASSERT(access_ == Access::kWrite);
+  LOCKKEEPER_ASSERT(visiting_ == 0);
+  if (writes_.size() + appends_.size() < EtcdStore::kWritesMax) return {};
+  return too_many("writes", EtcdStore::kWritesMax);
+}
+
+Result<EtcdTxn::Write*> EtcdTxn::write_at(std::string_view key) {
+  auto own = writes_.lower_bound(key);
+  if (own == writes_.end() || own->first != key) {
+    LK_CHECK(room_for_write());
+    own = writes_.try_emplace(own, std::string(key));
+  }
+  return &own->second;
+}
+
+Result<void> EtcdTxn::put(std::string_view key, std::string_view value, Lifetime lifetime) {
+  LOCKKEEPER_ASSERT(!key.empty());
+  LK_CHECK(check_lengths(key.size(), value.size()));
+  LK_ASSIGN(Write* const write, write_at(key));
+  write->value.emplace(value);
+  write->lifetime = lifetime;
+  put_ = true;
+  return {};
+}
+
+Result<void> EtcdTxn::erase(std::string_view key) {
+  LOCKKEEPER_ASSERT(!key.empty());
+  LK_CHECK(check_lengths(key.size(), 0));
+  LK_ASSIGN(Write* const write, write_at(key));
+  write->value.reset();
+  return {};
+}
+
+Result<void> EtcdTxn::append(std::string_view prefix, std::string_view value) {
+  LK_CHECK(check_lengths(prefix.size() + kAppendTailBytes, value.size()));
+  LK_CHECK(room_for_write());
+  appends_.push_back({std::string(prefix), std::string(value)});
+  put_ = true;
+  return {};
+}
+
+Budget EtcdTxn::left() const {
+  Budget left = {EtcdStore::kGuardsMax, EtcdStore::kWritesMax};
+  left.guards -= std::min(left.guards, guards_.size());
+  left.writes -= writes_.size() + appends_.size();
+  return left;
+}
+
+Result<CommitResult> EtcdTxn::commit() {
+  LOCKKEEPER_ASSERT(visiting_ == 0);
+  if (access_ == Access::kWrite && guards_.size() > EtcdStore::kGuardsMax) {
+    return too_many("guards", EtcdStore::kGuardsMax);
+  }
+  if (writes_.empty() && appends_.empty()) {
+    LK_ASSIGN(const Version read_at, reader_->snapshot());
+    return core_->confirm(guards_, read_at);
+  }
+  std::vector<EtcdWrite> writes;
+  writes.reserve(writes_.size() + appends_.size());
+  while (!writes_.empty()) {
+    auto write = writes_.extract(writes_.begin());
+    writes.push_back(
+        {std::move(write.key()), std::move(write.mapped().value), write.mapped().lifetime, false});
+  }
+  for (Append& append : appends_) {
+    writes.push_back({std::move(append.prefix), std::move(append.value), kUntilErased, true});
+  }
+  Version read_at = 0;
+  if (reader_->fixed()) {
+    LK_ASSIGN(read_at, reader_->snapshot());
+  }
+  return core_->commit(guards_, std::move(writes), put_, read_at);
+}
+
+}  // namespace lockkeeper::kv

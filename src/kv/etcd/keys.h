@@ -1,0 +1,31 @@
+// What is where in etcd, below the prefix of the address:
+//
+//   PREFIXepoch              the epoch: "1 ID FENCE_OFFSET"
+//   PREFIXlane/STORE/N       one for each transaction on its way (lanes.h)
+//   PREFIXrow/KEY            the rows
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "kv/types.h"
+
+namespace lockkeeper::kv::etcd {
+
+class Keys {
+ public:
+  explicit Keys(std::string prefix) : prefix_(std::move(prefix)), rows_(prefix_ + "row/") {}
+
+  std::string epoch() const { return prefix_ + "epoch"; }
+  std::string lanes() const { return prefix_ + "lane/"; }
+  const std::string& rows() const { return rows_; }
+  std::string row(std::string_view key) const { return std::string(rows_).append(key); }
+  // The key of a row, without what is before it. REQUIRES: it is the key of a row
+  std::string_view key_of(std::string_view row) const { return row.substr(rows_.size()); }
+
+ private:
+  const std::string prefix_;
+  const std::string rows_;
+};
+
+}  // namespace lockkeeper::kv::etcd

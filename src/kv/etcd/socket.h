@@ -1,0 +1,47 @@
+// The bytes of one connection, with or without TLS. Non-blocking once it is open.
+//
+// Thread safety: none.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "kv/etcd/address.h"
+#include "kv/etcd/tls.h"
+
+namespace lockkeeper::kv::etcd {
+
+// A descriptor that does not block and is closed in child programs.
+bool make_quiet(int fd);
+
+class Socket {
+ public:
+  using Deadline = std::chrono::steady_clock::time_point;
+  // Connects and shakes hands. store_unavailable: names the endpoint and why.
+  static Result<Socket> open(const Endpoint& endpoint, std::shared_ptr<const TlsFiles> files,
+                             Deadline until);
+
+  int fd() const { return fd_.get(); }
+  bool wants_to_send() const { return !unsent_.empty(); }
+
+  Result<std::string> read();                  // what is there; empty: nothing yet
+  Result<void> write(std::string_view bytes);  // sends what it can and keeps the rest
+  Result<void> flush();                        // goes on with the rest
+
+ private:
+  Socket(Fd fd, std::string name) : fd_(std::move(fd)), name_(std::move(name)) {}
+  Result<void> shake(Deadline until);
+  Result<std::string> receive();
+  std::unexpected<Error> failed(int error) const;
+
+  Fd fd_;
+  std::string name_;
+  std::unique_ptr<Tls> tls_;
+  std::string unsent_;
+};
+
+}  // namespace lockkeeper::kv::etcd
