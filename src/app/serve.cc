@@ -2,10 +2,16 @@
 
 #include <signal.h>
 
+#include <climits>
+#include <cstdlib>
+
+#include "base/bytes.h"
 #include "base/text.h"
 #include "host/service_manager.h"
 #include "host/signals.h"
 #include "hub/hub.h"
+#include "realm/realm_request.h"
+#include "wiring/etcd/etcd_store.h"
 
 namespace lockkeeper::app {
 namespace {
@@ -37,9 +43,48 @@ Result<http::Options> server_options(const cli::ServeOptions& options,
   return server;
 }
 
+// The folder where a hub keeps what it knows of a store on etcd: what it has seen, who lives and who
+// waits here.
+std::string etcd_name(const std::string& url) {
+  std::string number;
+  append_be64(number, hash64(wiring::shown_etcd(url)));
+  return to_hex(number);
+}
+
+// A store on etcd is opened here and nowhere else.
+void open_etcd_stores(service::Runtime& runtime, const std::string& url,
+                      const std::string& folder) {
+  const auto otherwise = runtime.open_store;
+  runtime.open_store =
+      [url, folder,
+       otherwise](const layout::StoreRequest& request) -> Result<std::unique_ptr<kv::Store>> {
+    if (request.realm.store_folder != folder) return otherwise(request);
+    return wiring::open_etcd(url, folder + "/seen");
+  };
+}
+
+// The store to name for the realm of --store: of one on etcd, the folder on this machine.
+Result<std::string> local_store(const std::string& given, const std::string& hub_folder,
+                                service::Runtime& runtime) {
+  if (!wiring::is_etcd(given)) return given;
+  const std::string parent = hub_folder + "-etcd";
+  LK_CHECK(make_folders(parent));
+  char physical[PATH_MAX];  // as the realm will name it
+  if (::realpath(parent.c_str(), physical) == nullptr) return fail(errno_error(errno, parent));
+  const std::string folder = std::string(physical) + "/" + etcd_name(given);
+  open_etcd_stores(runtime, given, folder);
+  return "lmdb:" + folder;
+}
+
+// The realm around the caller's folder, for a hub that was not told which to serve.
+Result<realm::Realm> realm_here(cli::VerbContext& context) {
+  const realm::Environment& env = context.runtime().env;
+  realm::FindRealm request = realm::realm_request(context.common().realm.value_or(""), env);
+  return realm::find_realm(request);
+}
+
 Result<void> open_realms(cli::VerbContext& context, const cli::ServeOptions& options,
-                         hub::HubRealms& realms, bool only_named) {
-  const std::string store = context.common().store.value_or("");
+                         hub::HubRealms& realms, const std::string& store, bool only_named) {
   for (const std::string& text : options.realms) {
     const auto equals = text.find('=');
     if (equals == std::string::npos) {
@@ -58,7 +103,8 @@ Result<void> open_realms(cli::VerbContext& context, const cli::ServeOptions& opt
                           "; this one does not");
   }
   if (!options.realms.empty() || options.auto_realms || !realms.all().empty()) return {};
-  LK_ASSIGN(const realm::Realm here, context.realm({}));
+  const bool on_etcd = wiring::is_etcd(context.common().store.value_or(""));
+  LK_ASSIGN(const realm::Realm here, on_etcd ? realm_here(context) : context.realm({}));
   LK_ASSIGN(const std::string name, served_name(here, context.runtime().env));
   return realms.add(name, here.root, store);
 }
@@ -129,11 +175,13 @@ Result<int> serve_hub(cli::VerbContext& context, const cli::ServeOptions& option
     LK_CHECK(http::check_reach(server.door.address, !options.no_auth, server.tls.has_value()));
   }
   LK_ASSIGN(const std::string folder, hub_folder(runtime.env));
+  LK_ASSIGN(const std::string store,
+            local_store(context.common().store.value_or(""), folder, runtime));
   hub::HubRealms realms(runtime, folder, options.auto_realms);
   hub::Desk desk(*runtime.clock);
   runtime.remote_alive = [&](std::uint64_t number) { return hub::remote_alive(desk, number); };
   runtime.woken = [&](const std::vector<std::uint64_t>& words) { desk.waits.woken(words); };
-  LK_CHECK(open_realms(context, options, realms, page != nullptr));
+  LK_CHECK(open_realms(context, options, realms, store, page != nullptr));
   std::string file;
   LK_ASSIGN(const auto tokens, open_tokens(options, runtime.env, page == nullptr, file));
   hub::Hub hub(desk, realms, tokens.get(), runtime, LOCKKEEPER_VERSION);

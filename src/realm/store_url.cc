@@ -34,6 +34,13 @@ std::string inherited(const Realm& realm, const Environment& env) {
 Result<void> choose_store(Realm& realm, std::string_view given, const Environment& env) {
   const std::string url = given.empty() ? inherited(realm, env) : std::string(given);
   if (url.empty() || url == kScheme) return {};
+  if (url.starts_with("etcd://") || url.starts_with("etcds://")) {
+    // Its parameters are left out: they name files that are nobody's business.
+    return fail(
+        Code::kInvalidInput,
+        "the store " + quote(url.substr(0, url.find('?'))) + " is reached through a hub only",
+        "lockkeeper login URL; on the hub's machine: lockkeeper serve --store …");
+  }
   if (!url.starts_with(kScheme)) return bad_url(url, "not a store that is known");
   std::string folder = url.substr(kScheme.size());
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();

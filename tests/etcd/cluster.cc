@@ -283,8 +283,8 @@ std::string fresh_prefix() {
   return "/test-" + std::to_string(::getpid()) + "-" + std::to_string(++number);
 }
 
-std::unique_ptr<kv::EtcdStore> open_store(const std::string& url, const std::string& seen_file) {
-  kv::EtcdOptions options;
+std::unique_ptr<kv::EtcdStore> open_store(const std::string& url, const std::string& seen_file,
+                                          kv::EtcdOptions options) {
   auto address = kv::etcd::parse_address(url);
   EXPECT_TRUE(address.has_value()) << address.error().message;
   LOCKKEEPER_ASSERT(address.has_value());

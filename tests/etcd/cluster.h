@@ -24,9 +24,9 @@ std::string why_not();
 
 struct ClusterOptions {
   int members = 1;
-  std::vector<std::string> arguments;  // further ones, of every member
-  bool tls = false;                    // certificates made for it, clients must have one too
-  bool old = false;                    // Debian 12's
+  std::vector<std::string> arguments = {};  // further ones, of every member
+  bool tls = false;                         // certificates made for it, clients must have one too
+  bool old = false;                         // Debian 12's
 };
 
 class Cluster {
@@ -83,7 +83,7 @@ Cluster& shared_cluster();
 std::string fresh_prefix();
 
 // A store, open; fails the test if it is not.
-std::unique_ptr<kv::EtcdStore> open_store(const std::string& url,
-                                          const std::string& seen_file = "");
+std::unique_ptr<kv::EtcdStore> open_store(const std::string& url, const std::string& seen_file = "",
+                                          kv::EtcdOptions options = {});
 
 }  // namespace lockkeeper::etcd_testing

@@ -46,7 +46,8 @@ const Plan& plan() {
     rooms["dialect"] = with(below, dialects);
     rooms["remote"] = {"realm", "host", "key", "base"};  // the way to a hub, up to the relay
     rooms["wiring"] =
-        with(below, {"kv/etcd", "kv/lmdb", "kv/memory", "dialect", "remote", "service/local", "service/wire"});
+        with(below, {"kv/lmdb", "kv/memory", "dialect", "remote", "service/local", "service/wire"});
+    rooms["wiring/etcd"] = {"kv/etcd", "core", "kv", "key", "base"};
     rooms["embed"] = with(below, {"wiring", "dialect/dirlock"});
     rooms["capi"] = with(below, {"embed"});  // the same for C, and so for every other language
     rooms["crew/record"] = {"base"};
@@ -79,7 +80,7 @@ const Plan& plan() {
                               "enforce/hook", "guard", "hub/people"});
     rooms["cli/verbs"] = verbs;
     rooms["app"] = with(verbs, {"cli/verbs", "hub", "mcp", "mcp/http", "mcp/locks", "http",
-                                "kv/memory", "kv/lmdb", "relay", "remote", "wiring"});
+                                "kv/memory", "kv/lmdb", "relay", "remote", "wiring", "wiring/etcd"});
     return rooms;
   }();
   return kPlan;

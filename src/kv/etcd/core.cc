@@ -113,16 +113,31 @@ Result<void> EtcdStore::Core::read_epoch() {
                   "is that prefix used by something else?");
     }
   }
+  if (row && row->schema != options_.schema_version) {
+    return fail(Code::kStoreUnavailable,
+                "the rows in etcd have schema " + std::to_string(row->schema) +
+                    ", and this hub has " + std::to_string(options_.schema_version),
+                "run the same version of lockkeeper on all hubs");
+  }
   if (auto sound = seen_->saw_epoch(answer.message.header, row, floor); !sound) {
     note_corrupt(sound.error());
     return fail(std::move(sound.error()));
   }
   if (!row) return make_epoch();
-  const std::lock_guard lock(mutex_);
-  corrupt_.reset();
-  epoch_modified_ = kvs.front().mod_revision;
-  if (epoch_.id == row->id) return {};
-  epoch_ = {row->id, row->fence_offset, SystemClock().now().mono_ms};
+  bool begun = false;
+  {
+    const std::lock_guard lock(mutex_);
+    corrupt_.reset();
+    epoch_modified_ = kvs.front().mod_revision;
+    begun = epoch_.id != 0 && epoch_.id != row->id;
+    if (epoch_.id != row->id) {
+      epoch_ = {row->id, row->fence_offset, SystemClock().now().mono_ms};
+    }
+  }
+  if (!begun) return {};
+  // What is on its way names the former epoch and can never be applied. Leases may be gone.
+  lanes_.forget_all();
+  session_.doubt_leases();
   return {};
 }
 
@@ -132,7 +147,7 @@ Result<void> EtcdStore::Core::make_epoch() {
   absent.key = keys_.epoch();
   absent.target = Compare::Target::kCreate;
   request.compares = {std::move(absent)};
-  request.then = {etcd::Put{keys_.epoch(), etcd::format_epoch({1, 0}), 0}};
+  request.then = {etcd::Put{keys_.epoch(), etcd::format_epoch({options_.schema_version, 1, 0}), 0}};
   const TxnAnswer answer = send(request);
   // Another hub may have been faster, or this one without knowing it: either way it is there now.
   if (answer.end == TxnAnswer::End::kDone || answer.end == TxnAnswer::End::kDoubt) {
@@ -161,7 +176,8 @@ Result<void> EtcdStore::Core::begin_epoch() {
   const std::int64_t highest =
       std::max(static_cast<std::int64_t>(seen.revision) + seen.epoch.fence_offset,
                revision + former.fence_offset);
-  const etcd::EpochRow next{std::max(former.id, seen.epoch.id) + 1,
+  const etcd::EpochRow next{kvs.empty() ? options_.schema_version : former.schema,
+                            std::max(former.id, seen.epoch.id) + 1,
                             highest - revision + kFenceMargin};
   TxnRequest change;
   change.compares = {std::move(unchanged)};

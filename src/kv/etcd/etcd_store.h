@@ -31,6 +31,7 @@ struct EtcdOptions {
   // which was restored while no hub ran looks sound.
   std::string seen_file;
   etcd::Patience patience;
+  std::uint32_t schema_version = 1;  // of the rows: all hubs must have the same
   // The lease of rows put with kWhileOpen had ended: they may be gone. Called on any thread, which
   // must not wait for this store.
   std::function<void()> on_lease_lost;
@@ -42,7 +43,7 @@ class EtcdStore final : public Store {
   static constexpr std::size_t kWritesMax = 127;
 
   // Opens the store under the address's prefix, or makes it.
-  //   store_unavailable  no member can be reached, or those that can are too old
+  //   store_unavailable  no member can be reached, or those that can are too old; another schema
   //   store_corrupt      the cluster is in an older state than this hub has seen
   //   invalid_input      a file of the address cannot be used
   static Result<std::unique_ptr<EtcdStore>> open(EtcdOptions options);

@@ -1,6 +1,6 @@
 // What is where in etcd, below the prefix of the address:
 //
-//   PREFIXepoch              the epoch: "1 ID FENCE_OFFSET"
+//   PREFIXepoch              the epoch: "SCHEMA ID FENCE_OFFSET"
 //   PREFIXlane/STORE/N       one for each transaction on its way (lanes.h)
 //   PREFIXrow/KEY            the rows
 #pragma once

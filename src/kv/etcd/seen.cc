@@ -46,16 +46,18 @@ std::optional<Seen::State> parse_state(const std::string& text) {
 }  // namespace
 
 std::string format_epoch(const EpochRow& row) {
-  return "1 " + std::to_string(row.id) + " " + std::to_string(row.fence_offset);
+  return std::to_string(row.schema) + " " + std::to_string(row.id) + " " +
+         std::to_string(row.fence_offset);
 }
 
 std::optional<EpochRow> parse_epoch(std::string_view text) {
   const std::vector<std::string> words = words_in(text, " ");
-  if (words.size() != 3 || words[0] != "1") return std::nullopt;
+  if (words.size() != 3) return std::nullopt;
+  const auto schema = number_in<std::uint64_t>(words[0]);
   const auto id = number_in<std::uint64_t>(words[1]);
   const auto offset = number_in<std::int64_t>(words[2]);
-  if (!id || !offset) return std::nullopt;
-  return EpochRow{*id, *offset};
+  if (!schema || !id || !offset) return std::nullopt;
+  return EpochRow{*schema, *id, *offset};
 }
 
 Result<std::unique_ptr<Seen>> Seen::open(const std::string& path, bool forget_damaged) {

@@ -22,6 +22,7 @@ namespace lockkeeper::kv::etcd {
 
 // What the epoch's row says.
 struct EpochRow {
+  std::uint64_t schema = 1;  // of the rows
   std::uint64_t id = 0;
   std::int64_t fence_offset = 0;
 };
