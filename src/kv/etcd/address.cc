@@ -1,6 +1,9 @@
 #include "kv/etcd/address.h"
 
+#include <algorithm>
+
 #include "base/parse.h"
+#include "base/quote.h"
 
 namespace lockkeeper::kv::etcd {
 namespace {
@@ -20,21 +23,21 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   const bool bracketed = text.starts_with('[');
   if (colon == std::string_view::npos || (bracketed && text.find(']') + 1 != colon)) {
-    return wrong("\"" + std::string(text) + "\" has no port");
+    return wrong(quote(text) + " has no port");
   }
   const auto port = number_in<std::uint16_t>(text.substr(colon + 1));
-  if (!port || *port == 0) return wrong("\"" + std::string(text) + "\" has no valid port");
+  if (!port || *port == 0) return wrong(quote(text) + " has no valid port");
   std::string_view host = text.substr(0, colon);
   if (bracketed) host = host.substr(1, host.size() - 2);
   const bool plain = host.find_first_of("[]/ ") == std::string_view::npos;
   if (host.empty() || !plain || (!bracketed && host.find(':') != std::string_view::npos)) {
-    return wrong("\"" + std::string(text) + "\" is not HOST:PORT");
+    return wrong(quote(text) + " is not HOST:PORT");
   }
   return Endpoint{std::string(host), *port};
 }
 
 Result<void> set_parameter(Address& address, std::string_view name, std::string_view value) {
-  if (value.empty()) return wrong("the parameter " + std::string(name) + " has no value");
+  if (value.empty()) return wrong("the parameter " + quote(name) + " has no value");
   if (name == "password") {
     return wrong("a password in an address is seen by other users; use password-file=FILE");
   }
@@ -49,7 +52,7 @@ Result<void> set_parameter(Address& address, std::string_view name, std::string_
                              : name == "user"          ? &address.user
                              : name == "password-file" ? &address.password_file
                                                        : nullptr;
-  if (place == nullptr) return wrong("there is no parameter \"" + std::string(name) + "\"");
+  if (place == nullptr) return wrong("there is no parameter " + quote(name));
   *place = value;
   return {};
 }

@@ -9,6 +9,7 @@
 #include "base/quote.h"
 #include "base/text.h"
 #include "kv/etcd/version.h"
+#include "kv/etcd/version_page.h"
 
 namespace lockkeeper::kv::etcd {
 namespace {
@@ -178,6 +179,13 @@ Result<std::shared_ptr<Link>> Client::connect(const Endpoint& endpoint, Deadline
   LK_ASSIGN(std::shared_ptr<Link> link, Link::open(endpoint, files_, until));
   if (!address_.user.empty()) LK_CHECK(authenticate(*link, until));
   const Answer answer = link->call(kStatus, metadata(), {}, until);
+  if (answer.status == Grpc::kPermissionDenied && !address_.user.empty()) {
+    // For administrators alone. That it is a learner or has no leader, it says at each call.
+    const auto version = read_version_page(endpoint, files_, until);
+    if (!version && !address_.allow_old) return fail(version.error());
+    if (version) LK_CHECK(check_version(*version, true, address_.allow_old, endpoint.name()));
+    return link;
+  }
   if (answer.end != Answer::End::kAnswered || answer.status != Grpc::kOk) {
     return fail(to_error(answer, endpoint.name()));
   }

@@ -56,7 +56,7 @@ bool make_quiet(int fd) {
 }
 
 Result<Socket> Socket::open(const Endpoint& endpoint, std::shared_ptr<const TlsFiles> files,
-                            Deadline until) {
+                            Deadline until, Speaks speaks) {
   const std::string name = endpoint.name();
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -76,11 +76,16 @@ Result<Socket> Socket::open(const Endpoint& endpoint, std::shared_ptr<const TlsF
     Socket socket(std::move(fd), name);
     if (files != nullptr) {
       socket.tls_ = std::make_unique<Tls>(std::move(files), endpoint);
+      if (speaks == Speaks::kHttp1) socket.tls_->speak_http1();
       LK_CHECK(socket.shake(until));
     }
     return socket;
   }
   return unreachable(name, std::strerror(error));
+}
+
+bool Socket::wait(Deadline until) const {
+  return wait_for(fd(), POLLIN, until);
 }
 
 Result<void> Socket::shake(Deadline until) {

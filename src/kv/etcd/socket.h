@@ -21,11 +21,13 @@ bool make_quiet(int fd);
 class Socket {
  public:
   using Deadline = std::chrono::steady_clock::time_point;
+  enum class Speaks { kHttp2, kHttp1 };
   // Connects and shakes hands. store_unavailable: names the endpoint and why.
   static Result<Socket> open(const Endpoint& endpoint, std::shared_ptr<const TlsFiles> files,
-                             Deadline until);
+                             Deadline until, Speaks speaks = Speaks::kHttp2);
 
   int fd() const { return fd_.get(); }
+  bool wait(Deadline until) const;  // for something to read; false: there was nothing
   bool wants_to_send() const { return !unsent_.empty(); }
 
   Result<std::string> read();                  // what is there; empty: nothing yet

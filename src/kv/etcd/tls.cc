@@ -124,6 +124,11 @@ std::unexpected<Error> Tls::broken(int returned) {
               "does it serve https there, and does it want a certificate: cert=FILE&key=FILE?");
 }
 
+void Tls::speak_http1() {
+  constexpr std::array<unsigned char, 9> kHttp1 = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
+  SSL_set_alpn_protos(state_->ssl, kHttp1.data(), kHttp1.size());
+}
+
 Result<bool> Tls::shake() {
   ERR_clear_error();
   const int done = SSL_do_handshake(state_->ssl);

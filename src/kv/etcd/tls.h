@@ -36,6 +36,7 @@ class Tls {
   Tls(const Tls&) = delete;
   Tls& operator=(const Tls&) = delete;
 
+  void speak_http1();  // before the handshake
   // Goes on with the handshake. True: it is done. store_unavailable: names the endpoint and why.
   Result<bool> shake();
 
