@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <fstream>
 #include <map>
+#include <mutex>
+#include <set>
 
 #include "base/parse.h"
 #include "base/random.h"
@@ -289,6 +292,67 @@ TEST_F(EtcdStoreTest, ARowThatLivesWhileTheStoreIsOpenIsOnALeaseThatIsKept) {
   put(*store, "here", "4", kv::kWhileOpen);
   EXPECT_NE(lease_of(*store, prefix_, "here"), lease);
   EXPECT_EQ(value(*store, "here"), "4");
+}
+
+// --- the watch ------------------------------------------------------------------------------------
+
+// What a watch has told, for a test that waits for it.
+class Ear {
+ public:
+  std::function<void(const std::vector<std::string>&)> on_change() {
+    return [this](const std::vector<std::string>& keys) {
+      const std::lock_guard lock(mutex_);
+      if (keys.empty()) ++gaps_;
+      heard_.insert(keys.begin(), keys.end());
+      changed_.notify_all();
+    };
+  }
+  void wait_for(const std::string& key) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return heard_.contains(key); });
+  }
+  void wait_for_gaps(int count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return gaps_ >= count; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<std::string> heard_;
+  int gaps_ = 0;
+};
+
+TEST_F(EtcdStoreTest, AHubHearsWhatAnotherChanges) {
+  Ear ear;  // outlives the store
+  EtcdOptions options;
+  options.on_change = ear.on_change();
+  const auto hears = open_store(cluster().url(prefix_), "", std::move(options));
+  const auto other = open_store(cluster().url(prefix_));
+  const auto stranger = open_store(cluster().url(fresh_prefix()));
+  ear.wait_for_gaps(1);  // it listens
+  put(*stranger, "strange", "");
+  put(*other, "put", "");
+  ear.wait_for("put");
+  put(*other, "brief", "", 1000);
+  cluster().ctl({"lease", "revoke", hex(lease_of(*other, prefix_, "brief"))});
+  ear.wait_for("brief");
+}
+
+TEST_F(EtcdStoreTest, AWatchThatEndedBeginsAgainAndSaysThatItMissedSomething) {
+  Cluster own;
+  Ear ear;
+  EtcdOptions options;
+  options.on_change = ear.on_change();
+  const auto store = open_store(own.url(prefix_), "", std::move(options));
+  ear.wait_for_gaps(1);
+  own.kill(0);
+  own.start(0);
+  ear.wait_for_gaps(2);
+  own.wait_until_it_serves();
+  auto done = try_put(*store, "after", "");
+  while (!done || done->fate != Fate::kCommitted) done = try_put(*store, "after", "");
+  ear.wait_for("after");
 }
 
 // --- epochs and restored clusters -----------------------------------------------------------------

@@ -42,6 +42,10 @@ EtcdStore::Core::Core(EtcdOptions options, std::unique_ptr<etcd::Client> client,
           keys_.lanes(), session_, [this](const TxnRequest& request) { return send(request); },
           client_->patience().all) {}
 
+void EtcdStore::Core::watch() {
+  if (options_.on_change) watch_.emplace(*client_, keys_, options_.on_change);
+}
+
 void EtcdStore::Core::note_corrupt(const Error& error) {
   const std::lock_guard lock(mutex_);
   if (error.code == Code::kStoreCorrupt) corrupt_ = error;

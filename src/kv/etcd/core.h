@@ -12,6 +12,7 @@
 #include "kv/etcd/reader.h"
 #include "kv/etcd/seen.h"
 #include "kv/etcd/session.h"
+#include "kv/etcd/watch.h"
 
 namespace lockkeeper::kv {
 
@@ -29,6 +30,7 @@ class EtcdStore::Core {
 
   // Reads the epoch's row; makes it if there is none.
   Result<void> read_epoch();
+  void watch();          // if somebody listens
   Result<void> check();  // store_corrupt, until a new epoch is there
   Epoch epoch() const;
 
@@ -69,6 +71,7 @@ class EtcdStore::Core {
   std::optional<Error> corrupt_;
   etcd::Session session_;
   etcd::Lanes lanes_;
+  std::optional<etcd::Watch> watch_;
 };
 
 }  // namespace lockkeeper::kv

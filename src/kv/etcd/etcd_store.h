@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "kv/etcd/address.h"
@@ -35,6 +36,10 @@ struct EtcdOptions {
   // The lease of rows put with kWhileOpen had ended: they may be gone. Called on any thread, which
   // must not wait for this store.
   std::function<void()> on_lease_lost;
+  // Rows were changed by some hub, this one included: their keys. None: some changes may not have
+  // been heard. A hint, which may be late. Called on any thread, which must not wait for this store.
+  // Empty: nobody listens, and nothing is watched.
+  std::function<void(const std::vector<std::string>& keys)> on_change;
 };
 
 class EtcdStore final : public Store {
