@@ -43,8 +43,8 @@ Result<http::Options> server_options(const cli::ServeOptions& options,
   return server;
 }
 
-// The folder where a hub keeps what it knows of a store on etcd: what it has seen, who lives and who
-// waits here.
+// The folder where a hub keeps what it knows of a store on etcd: what it has seen, who lives and
+// who waits here.
 std::string etcd_name(const std::string& url) {
   std::string number;
   append_be64(number, hash64(wiring::shown_etcd(url)));

@@ -111,8 +111,8 @@ class Contract : public testing::TestWithParam<Backend> {
   std::unique_ptr<Opened> opened_;
 };
 
-// A row's key, but of an appended row the one that backends have which know a commit's version while
-// they write it. REQUIRES: no other key has ten bytes that begin with four zeros at its end.
+// A row's key, but of an appended row the one that backends have which know a commit's version
+// while they write it. REQUIRES: no other key has ten bytes that begin with four zeros at its end.
 std::string by_version(std::string_view key, kv::Version created);
 
 // "k7" of "k" and 7.

@@ -53,7 +53,8 @@ class Cluster {
   // Which member leads; asks until one does.
   std::size_t leader() const;
 
-  // Runs etcdctl (or etcdutl) on the cluster and returns what it prints; fails the test if it fails.
+  // Runs etcdctl (or etcdutl) on the cluster and returns what it prints; fails the test if it
+  // fails.
   std::string ctl(const std::vector<std::string>& arguments) const;
   std::string run(const std::string& program, const std::vector<std::string>& arguments) const;
   // Takes all data away and puts back what a snapshot held: the same cluster, in an older state.

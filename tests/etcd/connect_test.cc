@@ -160,7 +160,7 @@ TEST_F(EtcdConnect, APasswordThatOthersCanReadIsRefused) {
   EXPECT_TRUE(has(error.hint, "chmod 600")) << error.hint;
 }
 
-TEST_F(EtcdConnect, F24_TheStoreOutlivesEachOfThreeMembersAndALostQuorum) {
+TEST_F(EtcdConnect, F25_F26_TheStoreOutlivesEachOfThreeMembersAndALostQuorum) {
   Cluster cluster({.members = 3});
   const auto store = open_store(cluster.url());
   put(*store, "a", "0");

@@ -1,5 +1,5 @@
-// What only the store on etcd promises: late commits, leases, epochs, restored clusters, limits. The
-// contract that it shares with the others is in tests/contract.
+// What only the store on etcd promises: late commits, leases, epochs, restored clusters, limits.
+// The contract that it shares with the others is in tests/contract.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -97,7 +97,7 @@ class EtcdStoreTest : public testing::Test {
   const std::string prefix_ = fresh_prefix();
 };
 
-// --- late commits ---------------------------------------------------------------------------------
+// --- late commits --------------------------------------------------------------------------------
 
 class EtcdLate : public EtcdStoreTest {
  protected:
@@ -127,7 +127,7 @@ TEST_F(EtcdLate, F24_ACommitWhoseAnswerIsLostIsFoundAndMadeOnce) {
   EXPECT_EQ((*row)->modified, version);
 }
 
-TEST_F(EtcdLate, F25_ACommitThatArrivesLateDoesNotFollowANewerOne) {
+TEST_F(EtcdLate, F24_ACommitThatArrivesLateDoesNotFollowANewerOne) {
   const auto store = open_both();
   put(*store, "warm", "");  // its lane is there
   proxy_->hold_requests();
@@ -146,7 +146,7 @@ TEST_F(EtcdLate, F25_ACommitThatArrivesLateDoesNotFollowANewerOne) {
   EXPECT_EQ(value(*store, "lock"), std::nullopt);
 }
 
-TEST_F(EtcdLate, F25_AFirstCommitThatArrivesLateDoesNotFollowEither) {
+TEST_F(EtcdLate, F24_AFirstCommitThatArrivesLateDoesNotFollowEither) {
   const auto store = open_both();
   proxy_->hold_requests();
   const auto done = try_put(*store, "lock", "late");
@@ -156,7 +156,7 @@ TEST_F(EtcdLate, F25_AFirstCommitThatArrivesLateDoesNotFollowEither) {
   EXPECT_EQ(value(*store, "lock"), std::nullopt);
 }
 
-TEST_F(EtcdLate, F26_WhatStaysInDoubtIsUnknownAndNothingOvertakesIt) {
+TEST_F(EtcdLate, F24_I9_WhatStaysInDoubtIsUnknownAndNothingOvertakesIt) {
   const auto through = open_store("etcd://" + proxy_->endpoint() + prefix_, "", patient(kShort));
   const auto past = open_store(cluster().url(prefix_));
   put(*through, "warm", "");
@@ -176,7 +176,7 @@ TEST_F(EtcdLate, F26_WhatStaysInDoubtIsUnknownAndNothingOvertakesIt) {
   EXPECT_EQ(value(*past, "lock"), std::nullopt);
 }
 
-// --- what etcdctl says ----------------------------------------------------------------------------
+// --- what etcdctl says ---------------------------------------------------------------------------
 
 TEST_F(EtcdStoreTest, EtcdctlReadsWhatWeWriteAndWritesWhatWeRead) {
   const auto store = open_store(cluster().url(prefix_));
@@ -227,9 +227,9 @@ TEST_F(EtcdStoreTest, OurFieldNumbersAreThoseOfTheProtoFiles) {
   }
 }
 
-// --- lifetimes ------------------------------------------------------------------------------------
+// --- lifetimes -----------------------------------------------------------------------------------
 
-TEST_F(EtcdStoreTest, I6RowsOfAboutOneLifetimeShareALeaseThatIsLongEnough) {
+TEST_F(EtcdStoreTest, I6_RowsOfAboutOneLifetimeShareALeaseThatIsLongEnough) {
   const auto store = open_store(cluster().url(prefix_));
   constexpr Lifetime kHour = 3'600'000;
   put(*store, "a", "", kHour);
@@ -294,7 +294,7 @@ TEST_F(EtcdStoreTest, ARowThatLivesWhileTheStoreIsOpenIsOnALeaseThatIsKept) {
   EXPECT_EQ(value(*store, "here"), "4");
 }
 
-// --- the watch ------------------------------------------------------------------------------------
+// --- the watch -----------------------------------------------------------------------------------
 
 // What a watch has told, for a test that waits for it.
 class Ear {
@@ -355,9 +355,9 @@ TEST_F(EtcdStoreTest, AWatchThatEndedBeginsAgainAndSaysThatItMissedSomething) {
   ear.wait_for("after");
 }
 
-// --- epochs and restored clusters -----------------------------------------------------------------
+// --- epochs and restored clusters ----------------------------------------------------------------
 
-TEST_F(EtcdStoreTest, I3TwoHubsShareAnEpochAndLearnOfANewOne) {
+TEST_F(EtcdStoreTest, I3_TwoHubsShareAnEpochAndLearnOfANewOne) {
   const std::string url = cluster().url(prefix_);
   const auto one = open_store(url), two = open_store(url);
   EXPECT_EQ(one->epoch().id, two->epoch().id);
@@ -378,7 +378,7 @@ TEST_F(EtcdStoreTest, I3TwoHubsShareAnEpochAndLearnOfANewOne) {
   put(*one, "a", "3");
 }
 
-TEST_F(EtcdStoreTest, I3AClusterThatWasRestoredIsRefusedUntilTheRepair) {
+TEST_F(EtcdStoreTest, I3_F28_AClusterThatWasRestoredIsRefusedUntilTheRepair) {
   Cluster own;
   TestFolder folder;
   const std::string url = own.url(prefix_);
@@ -429,9 +429,23 @@ TEST_F(EtcdStoreTest, RowsOfAnotherSchemaAreRefused) {
   EXPECT_EQ(refused.error().code, Code::kStoreUnavailable);
 }
 
-// --- limits ---------------------------------------------------------------------------------------
+// --- limits --------------------------------------------------------------------------------------
 
-TEST_F(EtcdStoreTest, L8ALimitOfTheServerIsNamed) {
+TEST_F(EtcdStoreTest, F27_ASnapshotThatWasCompactedIsSaidAndTheNextOneIsRead) {
+  const auto store = open_store(cluster().url(prefix_));
+  put(*store, "a", "1");
+  const auto txn = begin(*store);
+  EXPECT_TRUE(txn->get("a", kv::Read::kGuarded));
+  const kv::Version newest = put(*store, "b", "1");
+  cluster().ctl({"compact", std::to_string(newest)});
+  const auto gone = txn->get("b", kv::Read::kGuarded);
+  ASSERT_FALSE(gone.has_value());
+  EXPECT_EQ(gone.error().code, Code::kStoreUnavailable);
+  EXPECT_NE(gone.error().message.find("compacted"), std::string::npos) << gone.error().message;
+  EXPECT_EQ(value(*store, "b"), "1");
+}
+
+TEST_F(EtcdStoreTest, L8_F27_ALimitOfTheServerIsNamed) {
   Cluster own({.arguments = {"--max-txn-ops", "64", "--quota-backend-bytes", "16777216",
                              "--max-request-bytes", "1572864"}});
   const auto store = open_store(own.url(prefix_));

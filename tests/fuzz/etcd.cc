@@ -1,4 +1,5 @@
-// What an etcd answers, of any bytes: it is read or refused, and what is read lies in the bytes (I10).
+// What an etcd answers, of any bytes: it is read or refused, and what is read lies in the bytes
+// (I10).
 #include <functional>
 
 #include "fuzz.h"

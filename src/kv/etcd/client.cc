@@ -75,6 +75,10 @@ Error to_error(const Answer& answer, const std::string& from) {
     return {Code::kNoSpace, who + " has used up its quota",
             "compact and defragment it, raise --quota-backend-bytes, then: etcdctl alarm disarm"};
   }
+  if (says(answer, "has been compacted")) {
+    return {Code::kStoreUnavailable,
+            who + " has compacted away the state that this transaction read", "begin again"};
+  }
   if (says(answer, "too many operations")) {
     return {Code::kLimitExceeded, who + " takes fewer operations in one transaction than 128",
             "start it with --max-txn-ops 128 or more"};

@@ -42,6 +42,11 @@ EtcdStore::Core::Core(EtcdOptions options, std::unique_ptr<etcd::Client> client,
           keys_.lanes(), session_, [this](const TxnRequest& request) { return send(request); },
           client_->patience().all) {}
 
+EtcdStore::Core::~Core() {
+  watch_.reset();
+  session_.close();  // it tells the lanes when its lease is lost
+}
+
 void EtcdStore::Core::watch() {
   if (options_.on_change) watch_.emplace(*client_, keys_, options_.on_change);
 }
@@ -80,7 +85,7 @@ std::unique_ptr<etcd::Reader> EtcdStore::Core::reader() {
       keys_, [this](const RangeRequest& request) { return ask(request); });
 }
 
-// --- the epoch ------------------------------------------------------------------------------------
+// --- the epoch -----------------------------------------------------------------------------------
 
 Epoch EtcdStore::Core::epoch() const {
   const std::lock_guard lock(mutex_);
@@ -193,7 +198,7 @@ Result<void> EtcdStore::Core::begin_epoch() {
               "if the store is still refused, try again");
 }
 
-// --- commits --------------------------------------------------------------------------------------
+// --- commits -------------------------------------------------------------------------------------
 
 Result<void> EtcdStore::Core::add_writes(TxnRequest& request, const Lane& lane,
                                          std::vector<EtcdWrite> writes) {

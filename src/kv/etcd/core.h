@@ -27,6 +27,7 @@ struct EtcdWrite {
 class EtcdStore::Core {
  public:
   Core(EtcdOptions options, std::unique_ptr<etcd::Client> client, std::unique_ptr<etcd::Seen> seen);
+  ~Core();
 
   // Reads the epoch's row; makes it if there is none.
   Result<void> read_epoch();

@@ -2,8 +2,8 @@
 // prefix. It is optimistic: transactions read at a snapshot and find out at the commit whether what
 // they depend on has changed.
 //
-// What etcd can take in one commit is in kGuardsMax and kWritesMax: its --max-txn-ops is 128, and the
-// store needs two compares and one write itself. Values and whole commits are limited by
+// What etcd can take in one commit is in kGuardsMax and kWritesMax: its --max-txn-ops is 128, and
+// the store needs two compares and one write itself. Values and whole commits are limited by
 // --max-request-bytes, 1.5 MiB if it was not raised.
 //
 // A commit that was not answered is looked for, through its lane (lanes.h). Only if that fails too
@@ -37,8 +37,8 @@ struct EtcdOptions {
   // must not wait for this store.
   std::function<void()> on_lease_lost;
   // Rows were changed by some hub, this one included: their keys. None: some changes may not have
-  // been heard. A hint, which may be late. Called on any thread, which must not wait for this store.
-  // Empty: nobody listens, and nothing is watched.
+  // been heard. A hint, which may be late. Called on any thread, which must not wait for this
+  // store. Empty: nobody listens, and nothing is watched.
   std::function<void(const std::vector<std::string>& keys)> on_change;
 };
 

@@ -1,5 +1,5 @@
-// A transaction of the store on etcd: a reader at one snapshot, an overlay of its own writes, and its
-// guards. See etcd_store.h and kv/store.h for what it promises.
+// A transaction of the store on etcd: a reader at one snapshot, an overlay of its own writes, and
+// its guards. See etcd_store.h and kv/store.h for what it promises.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// The fields of etcd's messages that we use, by their names and numbers in etcd's rpc.proto, kv.proto
-// (a test compares them), and the words of its enumerations.
+// The fields of etcd's messages that we use, by their names and numbers in etcd's rpc.proto,
+// kv.proto (a test compares them), and the words of its enumerations.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // The guards of one transaction, as etcd's compares.
 //
-// There are two forms: a point (this key's row has this modified version, 0 for "no row") and a range
-// (empty, or nothing in it created since the snapshot). A scan that found rows needs both: "created
-// since" alone notices no change and no erasure, and the points alone no new row. Together nothing
-// escapes them: a row that was erased and put again was created since.
+// There are two forms: a point (this key's row has this modified version, 0 for "no row") and a
+// range (empty, or nothing in it created since the snapshot). A scan that found rows needs both:
+// "created since" alone notices no change and no erasure, and the points alone no new row. Together
+// nothing escapes them: a row that was erased and put again was created since.
 //
 // Thread safety: none; part of a transaction.
 #pragma once

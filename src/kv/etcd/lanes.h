@@ -1,9 +1,10 @@
 // Lanes keep a late transaction from following a newer one.
 //
-// A transaction that was not answered may still be applied, seconds later, when what it was compared
-// with holds again. So each one compares and rewrites a lane: a row that no other transaction on its
-// way uses. As long as a lane is as its last user left it, that user's request has not arrived. To
-// rewrite it then (a fence) ends the doubt: the request can never be applied any more.
+// A transaction that was not answered may still be applied, seconds later, when what it was
+// compared with holds again. So each one compares and rewrites a lane: a row that no other
+// transaction on its way uses. As long as a lane is as its last user left it, that user's request
+// has not arrived. To rewrite it then (a fence) ends the doubt: the request can never be applied
+// any more.
 //
 // A store makes as many lanes as it has transactions on their way at once. They live on the store's
 // lease. A lane that vanished with it is not made again under its name, so a request that names it

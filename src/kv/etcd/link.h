@@ -1,8 +1,8 @@
-// One HTTP/2 connection to one etcd, with gRPC on it. Calls, and streams that stay open, share it. A
-// thread of its own moves the bytes.
+// One HTTP/2 connection to one etcd, with gRPC on it. Calls, and streams that stay open, share it.
+// A thread of its own moves the bytes.
 //
-// Thread safety: any thread may call. What a stream hears, it hears on the link's thread, which must
-// not wait for another call of the same link.
+// Thread safety: any thread may call. What a stream hears, it hears on the link's thread, which
+// must not wait for another call of the same link.
 #pragma once
 
 #include <chrono>

@@ -37,6 +37,10 @@ Session::Session(Client& client, std::function<void()> lost)
     : client_(client), lost_(std::move(lost)) {}
 
 Session::~Session() {
+  close();
+}
+
+void Session::close() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;

@@ -3,8 +3,8 @@
 // lifetimes of about the same length.
 //
 // Never early: a shared lease is given to a row only while it still lives for the row's whole
-// lifetime, counted from the latest moment at which the row can be put. Late by at most a quarter of
-// the lifetime and a minute; each change of etcd's leader may add the whole length again.
+// lifetime, counted from the latest moment at which the row can be put. Late by at most a quarter
+// of the lifetime and a minute; each change of etcd's leader may add the whole length again.
 //
 // Thread safety: any thread may call.
 #pragma once
@@ -27,7 +27,8 @@ class Session {
   // `lost` is called when the kept lease was found to have ended: rows put with it may be gone.
   // `client` must outlive this.
   Session(Client& client, std::function<void()> lost);
-  ~Session();  // the leases stay and end by themselves
+  ~Session();    // as close()
+  void close();  // `lost` is not called any more. The leases stay and end by themselves
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 

@@ -1,5 +1,6 @@
-// TLS of one connection, without a socket of its own: encrypted bytes go in and out, and so do plain
-// ones. The server must be the one that its certificate names, by an authority that is trusted.
+// TLS of one connection, without a socket of its own: encrypted bytes go in and out, and so do
+// plain ones. The server must be the one that its certificate names, by an authority that is
+// trusted.
 //
 // Thread safety: none.
 #pragma once

@@ -10,8 +10,8 @@
 
 namespace lockkeeper::kv::etcd {
 
-// Writes one message. A zero, an empty text and `false` are what an absent field means, and are left
-// out. The kept_ forms write them all the same: a oneof says by its presence which it is.
+// Writes one message. A zero, an empty text and `false` are what an absent field means, and are
+// left out. The kept_ forms write them all the same: a oneof says by its presence which it is.
 class MessageWriter {
  public:
   void number(std::uint32_t field, std::uint64_t value) {

@@ -1,5 +1,5 @@
-// How locks are kept on etcd, which only a hub does. Apart from `wiring`, so that programs which embed
-// the library need neither HTTP/2 nor TLS.
+// How locks are kept on etcd, which only a hub does. Apart from `wiring`, so that programs which
+// embed the library need neither HTTP/2 nor TLS.
 #pragma once
 
 #include <memory>
