@@ -263,9 +263,9 @@ TEST(Plan, has_every_folder) {
           "crew/report", "crew/trees", "demo", "dialect", "dialect/coordinator", "dialect/coordmcp",
           "dialect/dirlock", "dialect/mkdir", "dialect/workflow", "draw", "embed", "enforce",
           "enforce/hook", "enforce/shell", "git", "guard", "host", "http", "hub", "hub/people",
-          "install", "key", "kv", "kv/lmdb", "kv/memory", "layout", "mcp", "mcp/http", "mcp/locks",
-          "plan", "realm", "relay", "remote", "service", "service/local", "service/wire",
-          "snapshot", "snapshot/site", "wiring", "yaml"));
+          "install", "key", "kv", "kv/etcd", "kv/lmdb", "kv/memory", "layout", "mcp", "mcp/http",
+          "mcp/locks", "plan", "realm", "relay", "remote", "service", "service/local",
+          "service/wire", "snapshot", "snapshot/site", "wiring", "wiring/etcd", "yaml"));
   EXPECT_EQ(room_of("kv/lmdb/gate.h"), "kv/lmdb");
   EXPECT_EQ(room_of("kv/store.h"), "kv");
   EXPECT_EQ(room_of("keyboard/a.h"), "");

@@ -61,7 +61,6 @@ const Plan& plan() {
     rooms["mcp"] = {"host", "base"};
     rooms["mcp/http"] = {"mcp", "http", "base"};
     rooms["mcp/locks"] = with(with(below, dialects), {"mcp"});
-    // The server for other machines: who may use it, and what it speaks.
     rooms["hub/people"] = {"realm", "core", "kv", "key", "base"};
     rooms["hub"] = with(with(below, rooms["mcp/locks"]),
                         {"hub/people", "http", "mcp/http", "mcp/locks", "service/wire", "git",
@@ -79,8 +78,8 @@ const Plan& plan() {
                              {"cli", "demo", "crew", "install", "enforce", "enforce/shell",
                               "enforce/hook", "guard", "hub/people"});
     rooms["cli/verbs"] = verbs;
-    rooms["app"] = with(verbs, {"cli/verbs", "hub", "mcp", "mcp/http", "mcp/locks", "http",
-                                "kv/memory", "kv/lmdb", "relay", "remote", "wiring", "wiring/etcd"});
+    rooms["app"] = with(verbs, {"cli/verbs", "hub", "mcp", "mcp/http", "mcp/locks", "http", "relay",
+                                "kv/memory", "kv/lmdb", "remote", "wiring", "wiring/etcd"});
     return rooms;
   }();
   return kPlan;
