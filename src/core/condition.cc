@@ -60,8 +60,7 @@ Result<Alive> alive_of(State& state, const Lease& lease) {
   Alive best = Alive::kDead;
   for (const Attachment& hold : lease.holds) {
     LK_ASSIGN(const Alive seen, look_at(state, hold));
-    if (seen == Alive::kAlive) return Alive::kAlive;
-    if (seen == Alive::kUnknown) best = Alive::kUnknown;
+    best = better(best, seen);
   }
   return best;
 }
