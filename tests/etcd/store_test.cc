@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <thread>
 
 #include "base/parse.h"
 #include "base/random.h"
@@ -376,6 +377,26 @@ TEST_F(EtcdStoreTest, I3_TwoHubsShareAnEpochAndLearnOfANewOne) {
   EXPECT_EQ(one->epoch().id, repaired->id);
   EXPECT_EQ(one->epoch().fence_offset, repaired->fence_offset);
   put(*one, "a", "3");
+}
+
+// The store has learned of the new epoch meanwhile, through another thread: the transaction has not.
+TEST_F(EtcdStoreTest, I3_ATransactionOfTheFormerEpochCommitsNothing) {
+  const std::string url = cluster().url(prefix_);
+  const auto store = open_store(url);
+  put(*store, "a", "1");
+  auto txn = store->begin(kv::Access::kWrite);
+  ASSERT_TRUE(txn.has_value());
+  ASSERT_TRUE((*txn)->put("a", "2").has_value());
+  EtcdOptions options;
+  options.address = kv::etcd::parse_address(url).value();
+  const auto repaired = EtcdStore::repair(options);
+  ASSERT_TRUE(repaired.has_value()) << repaired.error().message;
+  std::thread([&] { EXPECT_EQ(try_put(*store, "b", "1")->fate, Fate::kConflict); }).join();
+  ASSERT_EQ(store->epoch().id, repaired->id);
+  const auto done = (*txn)->commit();
+  ASSERT_TRUE(done.has_value()) << done.error().message;
+  EXPECT_EQ(done->fate, Fate::kConflict);
+  EXPECT_EQ(value(*store, "a"), "1");
 }
 
 TEST_F(EtcdStoreTest, I3_F28_AClusterThatWasRestoredIsRefusedUntilTheRepair) {

@@ -92,11 +92,15 @@ Epoch EtcdStore::Core::epoch() const {
   return epoch_;
 }
 
-Compare EtcdStore::Core::same_epoch() const {
+Version EtcdStore::Core::epoch_version() const {
+  const std::lock_guard lock(mutex_);
+  return epoch_modified_;
+}
+
+Compare EtcdStore::Core::same_epoch(Version epoch) const {
   Compare compare;
   compare.key = keys_.epoch();
-  const std::lock_guard lock(mutex_);
-  compare.revision = epoch_modified_;
+  compare.revision = epoch;
   return compare;
 }
 
@@ -222,12 +226,12 @@ Result<void> EtcdStore::Core::add_writes(TxnRequest& request, const Lane& lane,
 
 Result<CommitResult> EtcdStore::Core::commit(const etcd::Guards& guards,
                                              std::vector<EtcdWrite> writes, bool put,
-                                             Version read_at) {
+                                             Version read_at, Version epoch) {
   LK_ASSIGN(Lane lane, lanes_.take());
   TxnRequest request;
   request.compares = guards.compares(keys_, 0, kGuardsMax);
   request.compares.push_back(etcd::Lanes::unchanged(lane));
-  request.compares.push_back(same_epoch());
+  request.compares.push_back(same_epoch(epoch));
   request.otherwise = {Get{lane.key}, Get{keys_.epoch()}};
   request.then.push_back(etcd::Lanes::rewritten(lane, lane.request));
   if (auto added = add_writes(request, lane, std::move(writes)); !added) {
@@ -282,7 +286,7 @@ Result<CommitResult> EtcdStore::Core::conflict(Lane lane, const TxnResponse& res
     lanes_.give_back(std::move(lane));
   }
   const Version now = epoch_row == nullptr ? 0 : epoch_row->mod_revision;
-  if (now != same_epoch().revision) LK_CHECK(read_epoch());
+  if (now != epoch_version()) LK_CHECK(read_epoch());
   return CommitResult{Fate::kConflict, 0};
 }
 

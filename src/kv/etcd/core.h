@@ -34,13 +34,15 @@ class EtcdStore::Core {
   void watch();          // if somebody listens
   Result<void> check();  // store_corrupt, until a new epoch is there
   Epoch epoch() const;
+  Version epoch_version() const;  // of its row
 
   std::unique_ptr<etcd::Reader> reader();
 
   // A commit that writes. `read_at` is its version if it only erased what was not there and has put
-  // nothing.
+  // nothing. `epoch`: the version of its row when the transaction began; in another epoch its
+  // fences would be wrong.
   Result<CommitResult> commit(const etcd::Guards& guards, std::vector<EtcdWrite> writes, bool put,
-                              Version read_at);
+                              Version read_at, Version epoch);
   // One that writes nothing.
   Result<CommitResult> confirm(const etcd::Guards& guards, Version read_at);
 
@@ -60,7 +62,7 @@ class EtcdStore::Core {
   Result<CommitResult> settle(etcd::Lane lane, const etcd::TxnAnswer& answer, bool put,
                               Version read_at);
   Result<CommitResult> conflict(etcd::Lane lane, const etcd::TxnResponse& response);
-  etcd::Compare same_epoch() const;
+  etcd::Compare same_epoch(Version epoch) const;
 
   const EtcdOptions options_;
   const etcd::Keys keys_;

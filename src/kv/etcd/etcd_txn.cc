@@ -97,7 +97,10 @@ class EtcdTxn::Walk {
 };
 
 EtcdTxn::EtcdTxn(std::shared_ptr<EtcdStore::Core> core, Access access)
-    : core_(std::move(core)), access_(access), reader_(core_->reader()) {}
+    : core_(std::move(core)),
+      access_(access),
+      epoch_(core_->epoch_version()),
+      reader_(core_->reader()) {}
 
 Result<Row> EtcdTxn::own_row(const Writes::value_type& write) {
   Row row{write.first, *write.second.value, 0, 0};
@@ -293,7 +296,7 @@ Result<CommitResult> EtcdTxn::commit() {
   if (reader_->fixed()) {
     LK_ASSIGN(read_at, reader_->snapshot());
   }
-  return core_->commit(guards_, std::move(writes), put_, read_at);
+  return core_->commit(guards_, std::move(writes), put_, read_at, epoch_);
 }
 
 }  // namespace lockkeeper::kv

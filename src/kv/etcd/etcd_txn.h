@@ -57,6 +57,7 @@ class EtcdTxn final : public Txn {
 
   const std::shared_ptr<EtcdStore::Core> core_;
   const Access access_;
+  const Version epoch_;  // that of the epoch's row
   const std::unique_ptr<etcd::Reader> reader_;
   etcd::Guards guards_;
   int visiting_ = 0;
