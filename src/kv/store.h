@@ -29,8 +29,8 @@
 // which it was last put: whoever overwrites it through another Store takes it over.
 //
 // Several machines. Each has a Store of its own on the same rows, and a monotonic clock of its own.
-// Once another epoch has begun, transactions of the former one commit nothing: their fences would be
-// too small. (I3) The Store follows it (conflict), or must be opened again (store_unavailable).
+// Once another epoch has begun, transactions of the former one commit nothing: their fences would
+// be too small. (I3) The Store follows it (conflict), or must be opened again (store_unavailable).
 //
 // Doubt. commit() may answer `unknown`: it may have happened, or may still happen, even after the
 // caller's next calls. That ends when a write transaction has been committed that the same Store

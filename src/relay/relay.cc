@@ -225,8 +225,8 @@ bool Relay::is_over() const {
   return host::since_boot_ms() - std::max(contact_ms_.load(), begun_ms_) > realm::kSessionMs;
 }
 
-// A hub that knows the token no more (logout, a token that was removed) will not know it in a second
-// either, and nobody here can keep anything there.
+// A hub that does not know the token any more (logout, a token that was removed) will not know it
+// in a second either, and nobody here can keep anything there.
 void Relay::beat_on() {
   std::unique_lock hold(mutex_);
   std::int64_t next = 0;

@@ -379,7 +379,7 @@ TEST_F(EtcdStoreTest, I3_TwoHubsShareAnEpochAndLearnOfANewOne) {
   put(*one, "a", "3");
 }
 
-// The store has learned of the new epoch meanwhile, through another thread: the transaction has not.
+// The store has learned of the new epoch meanwhile, through another thread.
 TEST_F(EtcdStoreTest, I3_ATransactionOfTheFormerEpochCommitsNothing) {
   const std::string url = cluster().url(prefix_);
   const auto store = open_store(url);
