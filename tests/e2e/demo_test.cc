@@ -21,5 +21,19 @@ TEST(Demo, EndsWithZeroAndLeavesNothing) {
   EXPECT_FALSE(exists(stage.store()));
 }
 
+// The installed program and a system without git.
+TEST(Demo, NeedsNoGit) {
+  Stage stage;
+  std::filesystem::create_directories(stage.path("bin"));
+  for (const char* const tool : {"sh", "sleep"}) {
+    const std::string real =
+        stage.finish(stage.command({"sh", "-c", "command -v " + std::string(tool)})).out;
+    std::filesystem::create_symlink(real.substr(0, real.find('\n')), stage.path("bin/") + tool);
+  }
+  stage.env["PATH"] = stage.path("bin");
+  const Answer demo = stage.as("", {"demo"});
+  EXPECT_EQ(demo.status, 0) << demo.all();
+}
+
 }  // namespace
 }  // namespace lockkeeper::stage
