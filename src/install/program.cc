@@ -77,6 +77,8 @@ std::string program_copy(const Machine& machine) {
 }
 
 bool is_in_system_folder(std::string_view program) {
+  // npm replaces its folder at each upgrade, and then the program is missing for a while.
+  if (program.contains("/node_modules/")) return false;
   return std::ranges::any_of(kSystemFolders,
                              [&](std::string_view folder) { return program.starts_with(folder); });
 }

@@ -108,6 +108,7 @@ TEST_F(Program, StaysWhereASystemKeepsIt) {
   EXPECT_EQ(done(request).path, "/usr/local/bin/lockkeeper");
   EXPECT_FALSE(is_in_system_folder("/usr/src/lockkeeper"));
   EXPECT_TRUE(is_in_system_folder("/opt/lk/bin/lockkeeper"));
+  EXPECT_FALSE(is_in_system_folder("/usr/lib/node_modules/lockkeeper-linux-x64/bin/lockkeeper"));
   EXPECT_TRUE(is_in_system_folder("/nix/store/x-lockkeeper/bin/lockkeeper"));
   request.self = "lockkeeper";
   EXPECT_FALSE(install_program(machine(), request));
