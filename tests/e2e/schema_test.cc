@@ -7,6 +7,7 @@
 #include <map>
 #include <sstream>
 
+#include "base/text.h"
 #include "host/process.h"
 #include "kv/lmdb/lmdb_store.h"
 #include "support/stage.h"
@@ -106,6 +107,44 @@ TEST_F(Schema, F23_AProgramOfSchemaOneRefusesItAfterwards) {
   ASSERT_FALSE(older);
   EXPECT_EQ(older.error().code, Code::kStoreUnavailable);
 }
+
+// packaging/keep-store has written them, one with each release.
+std::vector<std::string> kept_stores() {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(LOCKKEEPER_STORES)) {
+    files.push_back(entry.path());
+  }
+  return files;
+}
+
+class KeptStore : public testing::TestWithParam<std::string> {};
+
+TEST_P(KeptStore, A1_F23_WhatAnEarlierReleaseHasWrittenIsServed) {
+  Stage stage;
+  ASSERT_EQ(
+      stage.finish(stage.command({"tar", "-xzf", GetParam(), "-C", stage.repo() + "/.git"})).status,
+      0);
+  const Json list = stage.list();
+  EXPECT_EQ(list["leases"].size(), 2U) << list.dump(1);
+  EXPECT_THAT(stage.expect(75, "cat", {"acquire", "src/a.c"}).out, HasSubstr("a rewrite"));
+  stage.expect(75, "cat", {"acquire", "docs/x.md"});
+  stage.expect(75, "cat", {"acquire", "lib/x.c"});
+  stage.expect(0, "cat", {"acquire", "lib/x.c", "--mode", "shared"});
+  stage.expect(0, "cat", {"acquire", "gone.c"});
+  EXPECT_THAT(stage.as("ann", {"check", "other"}).err, HasSubstr("hello"));
+  EXPECT_THAT(stage.as("eve", {"check", "other"}).err, HasSubstr("urgent"));
+  stage.expect(0, "ann", {"release", "--all"});
+  stage.expect(0, "cat", {"acquire", "src/a.c"});
+  stage.expect(0, "", {"doctor"});
+}
+
+INSTANTIATE_TEST_SUITE_P(Releases, KeptStore, testing::ValuesIn(kept_stores()),
+                         [](const auto& info) {
+                           std::string name = std::filesystem::path(info.param).filename();
+                           for (char& c : name)
+                             c = is_ascii_digit(c) || is_ascii_letter(c) ? c : '_';
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace lockkeeper::stage

@@ -45,6 +45,7 @@ std::string Normaliser::name_short_ids(std::string text) const {
 
 std::string Normaliser::operator()(std::string text) {
   replace_all(text, home_, "HERE");
+  replace_all(text, LOCKKEEPER_VERSION, "VERSION");
   text =
       std::regex_replace(text, std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z)"), "TIME");
   text = name_all(text, R"(\b([0-9a-f]{32})\b)", "ID");
