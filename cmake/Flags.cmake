@@ -18,6 +18,12 @@ endif()
 # what another clone has compiled.
 target_compile_options(lockkeeper_flags INTERFACE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 target_compile_definitions(lockkeeper_flags INTERFACE _GLIBCXX_ASSERTIONS _FILE_OFFSET_BITS=64)
+if(LOCKKEEPER_RELEASE)
+  # The linker compiles, in a number of parts that does not depend on the machine's processors, so
+  # that each build gives the same bytes. Lines for stack traces go into a file of their own.
+  set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
+  target_compile_options(lockkeeper_flags INTERFACE -g1)
+endif()
 if(LOCKKEEPER_WERROR)
   target_compile_options(lockkeeper_flags INTERFACE -Werror)
 endif()

@@ -17,6 +17,9 @@ endforeach()
 foreach(room ${library_rooms})
   set_target_properties(lockkeeper_${room} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_compile_options(lockkeeper_${room} PRIVATE -fno-semantic-interposition)
+  if(LOCKKEEPER_RELEASE) # machine code as well: whoever links the archive has another compiler
+    target_compile_options(lockkeeper_${room} PRIVATE -ffat-lto-objects)
+  endif()
 endforeach()
 list(TRANSFORM library_rooms REPLACE "(.+)" "$<TARGET_OBJECTS:lockkeeper_\\1>"
      OUTPUT_VARIABLE library_objects)
