@@ -1,5 +1,15 @@
 # Third-party libraries, all from Debian. A static archive is taken where there is one, because a
 # hook is a process start and every shared library costs.
+#
+# Where ./dev build has unpacked those that are not installed. A package may have headers that differ
+# between architectures.
+set(unpacked ${PROJECT_SOURCE_DIR}/build/libraries/usr)
+if(EXISTS ${unpacked} AND NOT CMAKE_CROSSCOMPILING)
+  list(APPEND CMAKE_PREFIX_PATH ${unpacked})
+  if(EXISTS ${unpacked}/include/${CMAKE_LIBRARY_ARCHITECTURE})
+    include_directories(SYSTEM ${unpacked}/include/${CMAKE_LIBRARY_ARCHITECTURE})
+  endif()
+endif()
 find_package(Threads REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
