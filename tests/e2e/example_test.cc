@@ -38,9 +38,42 @@ TEST(Example, SevenAgentsOneRepository) {
   EXPECT_TRUE(left.json()["leases"].empty()) << left.out;
 }
 
+TEST(Example, FiveAgentsTakeTurnsAtOneFile) {
+  Stage stage;
+  stage.env["LOCKKEEPER"] = Stage::program();
+  const Answer run =
+      stage.finish(stage.command({kExamples + "five-agents/run.sh", stage.path("five")}));
+  ASSERT_EQ(run.status, 0) << run.all();
+  EXPECT_THAT(run.out, HasSubstr("5 agents, 4 rounds"));
+  const std::string shared = text_of(stage.path("five/shop/src/user.py"));
+  EXPECT_THAT(shared, HasSubstr("# by backend\n"));
+  EXPECT_THAT(shared, HasSubstr("# by frontend\n"));
+}
+
+TEST(Example, TwoSessionsInOneRepository) {
+  Stage stage;
+  stage.env["LOCKKEEPER"] = Stage::program();
+  const Answer run = stage.finish(stage.command({kExamples + "two-sessions/run.sh"}));
+  ASSERT_EQ(run.status, 0) << run.all();
+  EXPECT_THAT(run.out, HasSubstr("bert edits src/users.py\n   lockkeeper: src/users.py is being "
+                                 "edited by claude-code (session anna)"));
+  EXPECT_TRUE(run.out.ends_with("bert edits src/users.py\n   (nothing: it goes on)\n")) << run.out;
+}
+
+TEST(Example, AJobOfACiServer) {
+  Stage stage;
+  stage.env["LOCKKEEPER"] = Stage::program();
+  const Answer run = stage.finish(stage.command({kExamples + "ci/run.sh"}));
+  ASSERT_EQ(run.status, 0) << run.all();
+  EXPECT_THAT(run.out, HasSubstr("the database has version 2\n"));
+  EXPECT_THAT(run.out, HasSubstr("(exit status 75)"));
+  EXPECT_TRUE(run.out.ends_with("laid out\n")) << run.out;
+}
+
 TEST(Example, C2_TheExamplesAreValid) {
   Stage stage;
-  for (const char* const name : {"workflow/plan.yaml", "agents/plan.yaml"}) {
+  for (const char* const name :
+       {"workflow/plan.yaml", "agents/plan.yaml", "five-agents/plan.yaml"}) {
     stage.expect(0, "", {"validate", kExamples + name});
     stage.expect(0, "", {"plan", kExamples + name});
   }
