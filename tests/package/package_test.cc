@@ -188,8 +188,10 @@ int main() { std::puts(lockkeeper_version()); })");
 // What ./dev installs for the demo: nothing that only the tests need.
 TEST_F(Package, B19_TheProgramIsConfiguredWithoutWhatTheTestsNeed) {
   const std::string script = read_text(kSource + "/dev");
-  const std::size_t begin = script.find("program_packages=(");
-  const std::string packages = script.substr(begin, script.find("\n)", begin) - begin);
+  const std::size_t begin = script.find("program_tools=(");
+  const std::size_t end = script.find("test_packages=(", begin);
+  ASSERT_LT(end, script.size());
+  const std::string packages = script.substr(begin, end - begin);
   for (const char* const name : {"gtest", "gmock", "rapidcheck", "valijson", "zsh", "fish", "jq"}) {
     EXPECT_THAT(packages, testing::Not(HasSubstr(name)));
   }
@@ -199,6 +201,23 @@ TEST_F(Package, B19_TheProgramIsConfiguredWithoutWhatTheTestsNeed) {
        "-DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON",
        "-Ddep_valijson_INCLUDE=dep_valijson_INCLUDE-NOTFOUND",
        "-Drapidcheck_LIBRARY=rapidcheck_LIBRARY-NOTFOUND"});
+}
+
+// packaging/third-party.txt, from which the notices are made, against the linker's and the compiler's
+// files.
+TEST_F(Package, TheNoticesAreThoseOfAllThatIsLinked) {
+  if (stage_.finish(stage_.command({"sh", "-c", "command -v dpkg-query"})).status != 0 ||
+      exists(kSource + "/build/libraries")) {
+    GTEST_SKIP() << "the libraries are not Debian's packages";
+  }
+  run({kSource + "/packaging/notices", "--check", LOCKKEEPER_BUILD_DIR});
+}
+
+TEST_F(Package, TheVersionIsTheSameEverywhere) {
+  EXPECT_EQ(run({prefix("/bin/lockkeeper"), "--version"}).out,
+            "lockkeeper " LOCKKEEPER_VERSION "\n");
+  EXPECT_EQ(run({kSource + "/packaging/release", "--version"}).out, LOCKKEEPER_VERSION "\n");
+  EXPECT_THAT(read_text(kSource + "/CHANGELOG.md"), HasSubstr("## [" LOCKKEEPER_VERSION "] - "));
 }
 
 TEST_F(Package, ThePageOfTheSettingsNamesEveryKey) {
