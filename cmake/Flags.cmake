@@ -23,6 +23,7 @@ if(LOCKKEEPER_RELEASE)
   # that each build gives the same bytes. Lines for stack traces go into a file of their own.
   set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
   target_compile_options(lockkeeper_flags INTERFACE -g1)
+  target_link_options(lockkeeper_flags INTERFACE -g1 -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 endif()
 if(LOCKKEEPER_WERROR)
   target_compile_options(lockkeeper_flags INTERFACE -Werror)

@@ -55,4 +55,4 @@ clean_system() {
   mount --make-rslave "$system/dev"
 }
 # inside COMMAND…: in the clean system, with nothing of this environment.
-inside() { env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 chroot "$system" "$@"; }
+inside() { env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 chroot "$system" "$@"; }

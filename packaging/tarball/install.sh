@@ -47,7 +47,7 @@ uninstall() {
     while [ "$folder" != "$prefix" ] && rmdir "$folder" 2>/dev/null; do folder=$(dirname "$folder"); done
   done <"$list"
   rm -f "$list"
-  rmdir "$prefix/share/lockkeeper" 2>/dev/null || true
+  rmdir "$prefix/share/lockkeeper" "$prefix/share" 2>/dev/null || true
   printf 'lockkeeper is removed from %s\n' "$prefix"
 }
 
