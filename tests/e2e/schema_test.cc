@@ -139,8 +139,8 @@ TEST_P(KeptStore, A1_F23_WhatAnEarlierReleaseHasWrittenIsServed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Releases, KeptStore, testing::ValuesIn(kept_stores()),
-                         [](const auto& info) {
-                           std::string name = std::filesystem::path(info.param).filename();
+                         [](const auto& store) {
+                           std::string name = std::filesystem::path(store.param).filename();
                            for (char& c : name)
                              c = is_ascii_digit(c) || is_ascii_letter(c) ? c : '_';
                            return name;
