@@ -67,7 +67,7 @@ class Demo {
     }
     environment_.push_back("HOME=" + folder_);
     environment_.push_back("XDG_STATE_HOME=" + folder_ + "/state");
-    // What makes a folder a repository, for git as for us. So the demo runs where git is not installed.
+    // A repository for git as for us. So the demo also runs where git is not installed.
     for (const char* folder : {".git/objects", ".git/refs/heads"}) {
       std::filesystem::create_directories(repository_ + "/" + folder);
     }

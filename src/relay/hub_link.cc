@@ -90,7 +90,10 @@ Result<std::string> HubLink::post(const std::string& target, const std::string& 
     if (again) continue;
     if (perhaps_done && error.code == Code::kStoreUnavailable) error.code = Code::kUnknown;
     if (error.code == Code::kUnknown) {
-      error.hint = "the hub may have done it; once " + name_ + " answers again: lockkeeper list";
+      error.hint =
+          "the hub may have done it; nothing is decided without the hub ([server] offline = "
+          "\"refuse\"); once " +
+          name_ + " answers again: lockkeeper list";
     } else if (error.code == Code::kStoreUnavailable) {
       error.hint = "nothing is decided without the hub ([server] offline = \"refuse\"); is " +
                    name_ + " running and reachable?";

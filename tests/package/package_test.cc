@@ -203,8 +203,8 @@ TEST_F(Package, B19_TheProgramIsConfiguredWithoutWhatTheTestsNeed) {
        "-Drapidcheck_LIBRARY=rapidcheck_LIBRARY-NOTFOUND"});
 }
 
-// packaging/third-party.txt, from which the notices are made, against the linker's and the compiler's
-// files.
+// packaging/third-party.txt, from which the notices are made, against what the linker and the
+// compiler have read.
 TEST_F(Package, TheNoticesAreThoseOfAllThatIsLinked) {
   if (stage_.finish(stage_.command({"sh", "-c", "command -v dpkg-query"})).status != 0 ||
       exists(kSource + "/build/libraries")) {

@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/test_folder.h"
 #include "kv/lmdb/damage_testing.h"
+#include "kv/lmdb/env.h"
 #include "kv/lmdb/epoch.h"
 
 namespace lockkeeper::kv {
@@ -185,6 +187,14 @@ TEST_F(DamageTest, F16_I10_AnImpossibleCountOfRowsIsRefused) {
   overwrite(place_.file("data.mdb"), image);
   expect_corrupt("meta pages are damaged");
   expect_repaired();
+}
+
+TEST_F(DamageTest, F16_I10_ATransactionThatOutgrowsItsFileIsDamage) {
+  const TestFolder folder;
+  const auto env = internal::Env::open(folder.path() + "/data.mdb", {.map_bytes = 1U << 24});
+  ASSERT_TRUE(env.has_value()) << env.error().message;
+  EXPECT_EQ((*env)->error(MDB_TXN_FULL, "write").code, Code::kStoreCorrupt);
+  EXPECT_EQ((*env)->error(MDB_MAP_FULL, "write").code, Code::kLimitExceeded);
 }
 
 TEST_F(DamageTest, F15_RolledBackIsRefused) {

@@ -16,6 +16,8 @@
 namespace lockkeeper::kv::internal {
 namespace {
 
+constexpr std::uint64_t kPagesInATransaction = (1U << 17) - 1;  // LMDB's limit
+
 constexpr std::size_t kMetaBodyBytes = 136;  // LMDB's MDB_meta, behind the page's header
 constexpr std::size_t kPagesMax = std::size_t{1} << 40;
 
@@ -176,8 +178,15 @@ Error Env::error(int code, std::string_view what) {
     case MDB_BAD_VALSIZE:
       return {Code::kStoreCorrupt, where + ": the file is damaged (" + mdb_strerror(code) + ")",
               "run lockkeeper doctor"};
-    case MDB_MAP_FULL:
     case MDB_TXN_FULL:
+      // No transaction of ours writes twice as much as the file has. One that seems to goes in
+      // circles in a damaged tree.
+      if (used_pages() < kPagesInATransaction / 2) {
+        return {Code::kStoreCorrupt, where + ": the file is damaged (pages without an end)",
+                "run lockkeeper doctor"};
+      }
+      [[fallthrough]];
+    case MDB_MAP_FULL:
       return {Code::kLimitExceeded, where + ": more than one transaction can hold",
               "do it in smaller steps"};
     case MDB_MAP_RESIZED:
