@@ -189,7 +189,7 @@ int main() { std::puts(lockkeeper_version()); })");
 TEST_F(Package, B19_TheProgramIsConfiguredWithoutWhatTheTestsNeed) {
   const std::string script = read_text(kSource + "/dev");
   const std::size_t begin = script.find("program_tools=(");
-  const std::size_t end = script.find("test_packages=(", begin);
+  const std::size_t end = script.find("# What the tests need", begin);
   ASSERT_LT(end, script.size());
   const std::string packages = script.substr(begin, end - begin);
   for (const char* const name : {"gtest", "gmock", "rapidcheck", "valijson", "zsh", "fish", "jq"}) {
