@@ -4,12 +4,14 @@
 
 #include <climits>
 #include <cstdlib>
+#include <optional>
 
-#include "base/bytes.h"
+#include "app/etcd_place.h"
 #include "base/text.h"
 #include "host/service_manager.h"
 #include "host/signals.h"
 #include "hub/hub.h"
+#include "realm/disk_path.h"
 #include "realm/realm_request.h"
 #include "wiring/etcd/etcd_store.h"
 
@@ -43,36 +45,18 @@ Result<http::Options> server_options(const cli::ServeOptions& options,
   return server;
 }
 
-// The folder where a hub keeps what it knows of a store on etcd: what it has seen, who lives and
-// who waits here.
-std::string etcd_name(const std::string& url) {
-  std::string number;
-  append_be64(number, hash64(wiring::shown_etcd(url)));
-  return to_hex(number);
-}
-
-// A store on etcd is opened here and nowhere else.
-void open_etcd_stores(service::Runtime& runtime, const std::string& url,
-                      const std::string& folder) {
-  const auto otherwise = runtime.open_store;
-  runtime.open_store =
-      [url, folder,
-       otherwise](const layout::StoreRequest& request) -> Result<std::unique_ptr<kv::Store>> {
-    if (request.realm.store_folder != folder) return otherwise(request);
-    return wiring::open_etcd(url, folder + "/seen");
-  };
-}
-
 // The store to name for the realm of --store: of one on etcd, the folder on this machine.
-Result<std::string> local_store(const std::string& given, const std::string& hub_folder,
-                                service::Runtime& runtime) {
+Result<std::string> local_store(const std::string& given, service::Runtime& runtime,
+                                std::optional<EtcdPlace>& on_etcd) {
   if (!wiring::is_etcd(given)) return given;
-  const std::string parent = hub_folder + "-etcd";
+  LK_ASSIGN(const std::string wanted, etcd_folder(given, runtime.env));
+  const std::string parent(realm::parent_path(wanted));
   LK_CHECK(make_folders(parent));
   char physical[PATH_MAX];  // as the realm will name it
   if (::realpath(parent.c_str(), physical) == nullptr) return fail(errno_error(errno, parent));
-  const std::string folder = std::string(physical) + "/" + etcd_name(given);
-  open_etcd_stores(runtime, given, folder);
+  const std::string folder = realm::join_path(physical, realm::last_name(wanted));
+  on_etcd.emplace(given, folder, *runtime.clock);
+  on_etcd->put_into(runtime);
   return "lmdb:" + folder;
 }
 
@@ -109,10 +93,12 @@ Result<void> open_realms(cli::VerbContext& context, const cli::ServeOptions& opt
   return realms.add(name, here.root, store);
 }
 
-Result<std::string> hub_folder(const realm::Environment& env) {
-  const auto state = realm::xdg_folder(env, "XDG_STATE_HOME", ".local/state");
-  if (state) return *state + "/lockkeeper/hub";
-  return fail(Code::kFailed, "neither XDG_STATE_HOME nor HOME is set", "set XDG_STATE_HOME");
+// Whether it can be used is told at once, and not to the first client.
+Result<void> open_store(hub::HubRealms& realms, const std::string& store) {
+  for (hub::HubRealm* const realm : realms.all()) {
+    if (realm->site.realm().store_url == store) LK_CHECK(realm->site.table().has_store());
+  }
+  return {};
 }
 
 // Null: everybody is welcome. `file`: where they are.
@@ -175,13 +161,16 @@ Result<int> serve_hub(cli::VerbContext& context, const cli::ServeOptions& option
     LK_CHECK(http::check_reach(server.door.address, !options.no_auth, server.tls.has_value()));
   }
   LK_ASSIGN(const std::string folder, hub_folder(runtime.env));
+  std::optional<EtcdPlace> on_etcd;
   LK_ASSIGN(const std::string store,
-            local_store(context.common().store.value_or(""), folder, runtime));
+            local_store(context.common().store.value_or(""), runtime, on_etcd));
   hub::HubRealms realms(runtime, folder, options.auto_realms);
   hub::Desk desk(*runtime.clock);
   runtime.remote_alive = [&](std::uint64_t number) { return hub::remote_alive(desk, number); };
   runtime.woken = [&](const std::vector<std::uint64_t>& words) { desk.waits.woken(words); };
+  if (on_etcd) desk.may_vouch = [&] { return on_etcd->may_vouch(); };
   LK_CHECK(open_realms(context, options, realms, store, page != nullptr));
+  if (on_etcd) LK_CHECK(open_store(realms, store));
   std::string file;
   LK_ASSIGN(const auto tokens, open_tokens(options, runtime.env, page == nullptr, file));
   hub::Hub hub(desk, realms, tokens.get(), runtime, LOCKKEEPER_VERSION);

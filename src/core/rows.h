@@ -14,6 +14,7 @@
 //   f <epoch 8> <mono ms 8> <what 1> <subject>  → when to look again, inverted: the earliest last
 //   F <epoch 8> <clock 8> <mono ms 8> <what 1> <subject>   → the same by one of several clocks
 //   p <session 8>                               → a session on another machine is there: presence.h
+//   P                                           → the hub that serves a store of several machines
 //   r <agent 4> <session 4> <hash 8>            → request ids (rule 12)
 //   a <agent 4> <session 4> <hash 8>            → answers kept by request id: answers.h
 //   d <id>                                      → leases that ended against their holder's will
@@ -78,6 +79,8 @@ inline constexpr std::string_view kEventPrefix = "e";
 inline constexpr std::string_view kActivityPrefix = "h";
 inline constexpr std::string_view kTracePrefix = "j";
 inline constexpr std::string_view kHistoryKey = "t";
+// Put and guarded by wiring/etcd, with kWhileOpen. No rule of the table reads it.
+inline constexpr std::string_view kServedKey = "P";
 
 // What a due row asks to look at.
 enum class Due : char {

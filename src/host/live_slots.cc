@@ -52,12 +52,13 @@ Result<Fd> LiveSlot::inheritable() const {
   return Fd(copy);
 }
 
-Result<LiveSlots> LiveSlots::open(const std::string& path, Random& random, unsigned mode) {
+Result<LiveSlots> LiveSlots::open(const std::string& path, Random& random, unsigned mode,
+                                  std::uint64_t machine) {
   auto probe = open_or_create(path, mode);
   if (!probe) return fail(std::move(probe.error()));
   struct stat status{};
   if (::fstat(probe->get(), &status) != 0) return fail(errno_error(errno, path));
-  return LiveSlots(std::move(*probe), path, tag_of(status), random);
+  return LiveSlots(std::move(*probe), path, (tag_of(status) ^ machine) & kTagMask, random);
 }
 
 Result<LiveSlot> LiveSlots::take() const {

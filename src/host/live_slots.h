@@ -52,8 +52,9 @@ class LiveSlots {
  public:
   // Opens the file; creates it with `mode` if there is none. Follows no symlink. `random` must
   // outlive this object. store_unavailable or no_space: it cannot be opened. store_corrupt: it is
-  // not a regular file.
-  static Result<LiveSlots> open(const std::string& path, Random& random, unsigned mode = 0600);
+  // not a regular file. `machine`: where several machines write down slots, the name of this one.
+  static Result<LiveSlots> open(const std::string& path, Random& random, unsigned mode = 0600,
+                                std::uint64_t machine = 0);
 
   // A new slot, alive from now on. store_unavailable: the file was deleted or replaced since it was
   // opened (open again, because others now open the new one), or no descriptors are left.

@@ -14,6 +14,7 @@ using service::Reply;
 using service::Service;
 
 constexpr std::int64_t kAwaitMostMs = 1'000;
+constexpr std::size_t kEndedAtOnce = 64;
 
 // Is there more in the table than before?
 bool takes(core::Outcome outcome) {
@@ -43,6 +44,16 @@ void bury(Desk& desk, HubRealms& realms) {
     }
   }
   desk.changed();
+}
+
+void keep_up(HubRealms& realms) {
+  for (HubRealm* const realm : realms.all()) {
+    if (!realm->site.table().is_shared() || realm->is_kept_up.exchange(true)) continue;
+    // What fails now is tried again in a second.
+    static_cast<void>(
+        realm->site.table().write([](core::Table& table) { return table.maintain(kEndedAtOnce); }));
+    realm->is_kept_up = false;
+  }
 }
 
 // --- who -----------------------------------------------------------------------------------------

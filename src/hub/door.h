@@ -34,6 +34,9 @@ struct Desk {
   Sessions sessions;
   std::atomic<bool> draining = false;     // nothing new is granted
   std::function<void()> changed = [] {};  // after a call that may have changed a table
+  // May relays still rely on this hub? An error: it is cut off from its store, and another hub may
+  // have taken its place.
+  std::function<Result<void>()> may_vouch = [] { return Result<void>(); };
 };
 
 // For the tables: does that client live?
@@ -44,6 +47,9 @@ inline core::Alive remote_alive(const Desk& desk, std::uint64_t number) {
 
 // Ends what the dead have left, also for those who use the table without the hub.
 void bury(Desk& desk, HubRealms& realms);
+// Ends what is due in the tables that other machines have written, too: only whoever looks at them
+// all the time sees when their times are over.
+void keep_up(HubRealms& realms);
 
 class Door final : public service::Service {
  public:

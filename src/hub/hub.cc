@@ -205,6 +205,7 @@ void Hub::metrics(const Visit& visit) {
 Result<void> Hub::every_second() {
   mcp_.sweep();
   pool_.run([this] { bury(desk_, realms_); });
+  pool_.run([this] { keep_up(realms_); });
   return tokens_ == nullptr ? Result<void>() : tokens_->follow();
 }
 

@@ -34,6 +34,7 @@ struct HubRealm {
   const std::string name;
   service::Site site;
   Pace pace;
+  std::atomic<bool> is_kept_up = false;  // a thread is at it: see keep_up()
 
  private:
   std::atomic<std::int64_t> followed_ms_ = 0;

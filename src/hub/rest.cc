@@ -326,6 +326,7 @@ Result<Answer> Rest::beat(const Visit& visit) {
   LK_CHECK(body.done_with_known());
   LK_ASSIGN(beat.living, numbers_in(living));
   LK_ASSIGN(beat.gone, numbers_in(gone));
+  LK_CHECK(desk_.may_vouch());
   LK_ASSIGN(const std::vector<std::uint64_t> lost, desk_.sessions.beat(beat));
   bury(desk_, realms_);
   Json json{

@@ -36,6 +36,28 @@ std::uint64_t shuffled(std::uint64_t place) {
   return x ^ x >> 10U;
 }
 
+// Several threads of a hub look at one table.
+class SharedSightings final : public core::Sightings {
+ public:
+  using Sightings::Sightings;
+  std::int64_t first_sight(std::string_view key, kv::Version modified,
+                           std::int64_t now_ms) override {
+    const std::lock_guard hold(mutex_);
+    return Sightings::first_sight(key, modified, now_ms);
+  }
+  bool begin_walk(std::int64_t now_ms, std::string& from) override {
+    const std::lock_guard hold(mutex_);
+    return Sightings::begin_walk(now_ms, from);
+  }
+  void end_walk(std::string next) override {
+    const std::lock_guard hold(mutex_);
+    Sightings::end_walk(std::move(next));
+  }
+
+ private:
+  std::mutex mutex_;
+};
+
 core::Alive to_core(host::Alive alive) {
   switch (alive) {
     case host::Alive::kAlive:
@@ -98,6 +120,8 @@ Result<kv::Store*> LockTable::store(bool create) {
     if (!create && opened.error().code == Code::kNotFound) return nullptr;
     return fail(std::move(opened.error()));
   }
+  if (runtime_.sharing) sharing_ = runtime_.sharing(realm_);
+  if (sharing_.clock != 0) sightings_ = std::make_unique<SharedSightings>(sharing_.clock);
   store_ = std::move(*opened);
   return store_.get();
 }
@@ -108,6 +132,7 @@ core::Context LockTable::context(const kv::Store& store) {
   context.epoch = store.epoch();
   context.ticket = ticket_at(context.now.wall_ms);
   context.prober = this;
+  context.sightings = sightings_.get();
   context.limits.claims_per_agent = settings().resources_per_agent.value;
   context.limits.claims_per_request = settings().resources_per_request.value;
   context.limits.events_kept = settings().events_kept.value;
@@ -177,6 +202,11 @@ Result<bool> LockTable::has_store() {
   return store != nullptr;
 }
 
+bool LockTable::is_shared() const {
+  const std::lock_guard lock(mutex_);
+  return sightings_ != nullptr;
+}
+
 Result<bool> LockTable::read(const Look& look) {
   LK_ASSIGN(kv::Store* const store, this->store(false));
   if (store == nullptr) return false;
@@ -216,8 +246,8 @@ Result<void> LockTable::make_slots_folder() {
 
 Result<void> LockTable::open_live_slots() const {
   if (slots_ && slots_->check_identity()) return {};
-  LK_ASSIGN(host::LiveSlots opened,
-            host::LiveSlots::open(file("live"), *runtime_.random, realm_.file_mode));
+  LK_ASSIGN(host::LiveSlots opened, host::LiveSlots::open(file("live"), *runtime_.random,
+                                                          realm_.file_mode, sharing_.machine));
   slots_.emplace(std::move(opened));
   return {};
 }

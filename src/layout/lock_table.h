@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/sightings.h"
 #include "core/table.h"
 #include "host/live_slots.h"
 #include "host/waker.h"
@@ -49,6 +50,8 @@ class LockTable final : private core::Prober {
 
   // Opens it if it is there.
   Result<bool> has_store();
+  // Is the store open, and one that several machines write?
+  bool is_shared() const;
   // Runs `look` in a read transaction. False: there is no store, so nothing is locked. Nothing was
   // created, and `look` did not run.
   using Look = std::function<Result<void>(core::Table&)>;
@@ -101,6 +104,8 @@ class LockTable final : private core::Prober {
   std::vector<std::unique_ptr<const realm::Settings>> all_settings_;
   // What is opened late:
   std::unique_ptr<kv::Store> store_;
+  Sharing sharing_;
+  std::unique_ptr<core::Sightings> sightings_;  // null: there is one clock for all
   mutable std::optional<host::LiveSlots> slots_;
   std::optional<host::LiveSlot> own_slot_;
   std::unique_ptr<host::Waker> waker_;

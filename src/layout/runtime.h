@@ -2,6 +2,7 @@
 // service never chooses a backend itself, so that a test or an embedder can bring another.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,6 +26,12 @@ struct StoreRequest {
   bool create;  // false: an absent store is not_found and nothing is created
 };
 
+// What a machine is called in a table that several machines use, one after the other or at once.
+struct Sharing {
+  std::uint64_t clock = 0;    // its clock, as for core::Sightings; 0: no other machine uses it
+  std::uint64_t machine = 0;  // so that its slots are nobody else's
+};
+
 // What a realm in memory has instead of the files `wake` and `live`.
 struct InMemory {
   host::Waker* waker = nullptr;
@@ -42,6 +49,8 @@ struct Runtime {
   bool is_hub = false;
   // The program that becomes the relay to a hub; empty: `lockkeeper`, found by PATH.
   std::string relay_program = {};
+  // Of a hub: who else uses the table of a realm, once its store is open. Empty: nobody.
+  std::function<Sharing(const realm::Realm&)> sharing = {};
   // Of a hub: does the client of that session live? Must not block. Empty: nobody can tell.
   std::function<core::Alive(std::uint64_t session)> remote_alive = {};
   // Of a hub: these words were woken by a commit of this process. From any thread; may be empty.

@@ -14,7 +14,8 @@
 namespace lockkeeper::kv::etcd {
 namespace {
 
-constexpr std::string_view kRepair = "lockkeeper doctor --repair starts a new epoch";
+constexpr std::string_view kRepair =
+    "lockkeeper doctor --repair --store etcd://… begins a new epoch";
 constexpr std::size_t kFileBytesMax = 512;  // one sector: written whole or not at all
 
 std::unexpected<Error> went_back(const std::string& why) {

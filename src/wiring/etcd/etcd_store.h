@@ -2,6 +2,8 @@
 // embed the library need neither HTTP/2 nor TLS.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,7 +19,22 @@ bool is_etcd(std::string_view url);
 // What of the URL may be shown and names the table: hosts and prefix, without parameters.
 std::string shown_etcd(std::string_view url);
 
-// `seen_file`: where this hub remembers the newest state that it has seen; its folder must exist.
-Result<std::unique_ptr<kv::Store>> open_etcd(std::string_view url, const std::string& seen_file);
+struct EtcdHub {
+  std::uint64_t id = 0;  // no other hub has it that could run at the same time
+  std::string machine;   // for people
+  // When the hub last knew that it alone serves the store, on this machine's clock. May be null.
+  std::shared_ptr<std::atomic<std::int64_t>> contact_ms = {};
+};
+
+// The store, for this hub alone (sole_store.h). store_busy: another one serves it. Others: see
+// kv::EtcdStore::open(). `seen_file`: where this hub remembers the newest state that it has seen;
+// its folder must exist.
+Result<std::unique_ptr<kv::Store>> open_etcd(std::string_view url, const std::string& seen_file,
+                                             EtcdHub hub);
+
+// Can it be used? Changes nothing in it, and a hub may serve it meanwhile.
+Result<kv::Epoch> look_at_etcd(std::string_view url, const std::string& seen_file);
+// Begins a new epoch; see kv::EtcdStore::repair().
+Result<kv::Epoch> repair_etcd(std::string_view url, const std::string& seen_file);
 
 }  // namespace lockkeeper::wiring

@@ -1,0 +1,90 @@
+#include "app/etcd_place.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/bytes.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "host/process.h"
+#include "realm/server.h"
+#include "wiring/etcd/etcd_store.h"
+
+namespace lockkeeper::app {
+namespace {
+
+constexpr std::size_t kIdDigits = 16;
+
+// Drawn once, and kept: a hub that starts again need not wait for what it was before.
+Result<std::uint64_t> hub_id(const std::string& folder, Random& random) {
+  const std::string path = folder + "/hub-id";
+  const auto known = read_file(path, kIdDigits + 1);
+  const std::string bytes = known ? from_hex(*known) : std::string();
+  if (bytes.size() == sizeof(std::uint64_t)) return read_be64(bytes);
+  std::string drawn;
+  append_be64(drawn, random.next() | 1);
+  LK_CHECK(replace_file_durably(path, to_hex(drawn)));
+  return read_be64(drawn);
+}
+
+std::string machine_name() {
+  char name[HOST_NAME_MAX + 1] = {};
+  return ::gethostname(name, HOST_NAME_MAX) == 0 ? name : "?";
+}
+
+}  // namespace
+
+Result<std::string> hub_folder(const realm::Environment& env) {
+  const auto state = realm::xdg_folder(env, "XDG_STATE_HOME", ".local/state");
+  if (state) return *state + "/lockkeeper/hub";
+  return fail(Code::kFailed, "neither XDG_STATE_HOME nor HOME is set", "set XDG_STATE_HOME");
+}
+
+Result<std::string> etcd_folder(const std::string& url, const realm::Environment& env) {
+  LK_ASSIGN(const std::string hub, hub_folder(env));
+  std::string number;
+  append_be64(number, hash64(wiring::shown_etcd(url)));
+  return hub + "-etcd/" + to_hex(number);
+}
+
+std::string seen_file(const std::string& etcd_folder) {
+  return etcd_folder + "/seen";
+}
+
+void EtcdPlace::put_into(service::Runtime& runtime) {
+  const auto otherwise = runtime.open_store;
+  Random* const random = runtime.random;
+  runtime.open_store =
+      [this, random,
+       otherwise](const layout::StoreRequest& request) -> Result<std::unique_ptr<kv::Store>> {
+    if (request.realm.store_folder != folder_) return otherwise(request);
+    LK_ASSIGN(hub_, hub_id(folder_, *random));
+    LK_ASSIGN(const std::string boot, host::boot_id());
+    std::string hub;
+    append_be64(hub, hub_);
+    clock_name_ = hash64(boot, hub) | 1;
+    return open();
+  };
+  runtime.sharing = [this](const realm::Realm& realm) {
+    if (realm.store_folder != folder_) return layout::Sharing();
+    return layout::Sharing{clock_name_, hub_};
+  };
+}
+
+Result<std::unique_ptr<kv::Store>> EtcdPlace::open() {
+  return wiring::open_etcd(url_, seen_file(folder_), {hub_, machine_name(), contact_ms_});
+}
+
+// The row of a hub stays for a minute after its last contact, and whoever comes then gives a minute
+// to all that it does not know. A relay that is not answered stops what it runs within 45 s.
+Result<void> EtcdPlace::may_vouch() const {
+  if (clock_.now().mono_ms - *contact_ms_ < realm::kSessionMs) return {};
+  return fail(Code::kStoreUnavailable,
+              "the hub has not reached " + quote(wiring::shown_etcd(url_)) + " for a minute",
+              "is etcd running, and can the hub's machine reach it?");
+}
+
+}  // namespace lockkeeper::app
