@@ -54,6 +54,20 @@ class LiveSlotsTest : public testing::Test {
   SystemRandom random_;
 };
 
+TEST_F(LiveSlotsTest, I6_ASlotOfAnotherMachineIsNeverDead) {
+  const auto here = LiveSlots::open(path_, random_, 0600, 1);
+  const auto there = LiveSlots::open(path_, random_, 0600, 2);
+  ASSERT_TRUE(here && there);
+  std::uint64_t offset = 0;
+  {
+    const LiveSlot slot = take(*here);
+    offset = slot.offset();
+    EXPECT_EQ(here->alive(offset), Alive::kAlive);
+  }
+  EXPECT_TRUE(becomes_dead(*here, offset));
+  EXPECT_EQ(there->alive(offset), Alive::kUnknown);
+}
+
 TEST_F(LiveSlotsTest, rule7_own_slot_is_seen_alive_and_its_end_is_seen) {
   const LiveSlots slots = open();
   std::uint64_t offset = 0;
