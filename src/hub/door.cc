@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "layout/keep_up.h"
 #include "service/commands.h"
 
 namespace lockkeeper::hub {
@@ -14,7 +15,6 @@ using service::Reply;
 using service::Service;
 
 constexpr std::int64_t kAwaitMostMs = 1'000;
-constexpr std::size_t kEndedAtOnce = 64;
 
 // Is there more in the table than before?
 bool takes(core::Outcome outcome) {
@@ -48,10 +48,8 @@ void bury(Desk& desk, HubRealms& realms) {
 
 void keep_up(HubRealms& realms) {
   for (HubRealm* const realm : realms.all()) {
-    if (!realm->site.table().is_shared() || realm->is_kept_up.exchange(true)) continue;
-    // What fails now is tried again in a second.
-    static_cast<void>(
-        realm->site.table().write([](core::Table& table) { return table.maintain(kEndedAtOnce); }));
+    if (realm->is_kept_up.exchange(true)) continue;
+    static_cast<void>(layout::keep_up(realm->site.table()));  // tried again in a second
     realm->is_kept_up = false;
   }
 }
