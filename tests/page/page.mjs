@@ -31,13 +31,16 @@ async function openTab(context, url) {
   return tab;
 }
 
-const see = (tab, text, within = "main") =>
-  tab
-    .locator(within)
-    .getByText(text)
-    .filter({ visible: true })
-    .first()
-    .waitFor({ timeout: kPatience });
+const see = async (tab, text, within = "main") => {
+  const wanted = tab.locator(within).getByText(text).filter({ visible: true }).first();
+  try {
+    await wanted.waitFor({ timeout: kPatience });
+  } catch (error) {
+    const asked = await tab.evaluate(() => document.querySelector("#ask[open]")?.innerText);
+    if (asked) error.stack += `\nthe open dialog says: ${asked}`;
+    throw error;
+  }
+};
 
 const visit = (tab, view) => tab.locator(`#views a[href="#/${view}"]`).click();
 
@@ -355,8 +358,10 @@ check("release of one's own, a message, a drain", () =>
     await tab.locator("#ask").getByRole("button", { name: "Release" }).click();
     await see(tab, "notes.txt is released.", "body");
     await tab.keyboard.press("Escape");
+    await tab.locator(".lease.row", { hasText: "notes.txt" }).waitFor({ state: "detached" });
     await tab.locator(".lease.row", { hasText: "src/auth/" }).click();
     await tab.getByRole("button", { name: "Message" }).click();
+    await see(tab, "Message to backend", "#ask");
     await tab.locator("#ask textarea").fill("please hurry");
     await tab.getByRole("button", { name: "Send" }).click();
     await see(tab, "The message to backend is sent.", "body");
