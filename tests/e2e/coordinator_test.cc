@@ -85,10 +85,12 @@ TEST_F(CoordinatorRace, ARefusalAlwaysHasAHolderWhileOthersComeAndGo) {
     agents.emplace_back(std::move(launch));
   }
   int acquired = 0, refused = 0;
+  std::string all;
   for (Process& agent : agents) {
     agent.wait();
     Answer answer;
     answer.out = agent.out();
+    all += answer.out + agent.err();
     for (const Json& json : answer.lines()) {
       if (json["action"] == "acquired") ++acquired;
       if (json["reason"] != "locked_by_other") continue;
@@ -98,7 +100,7 @@ TEST_F(CoordinatorRace, ARefusalAlwaysHasAHolderWhileOthersComeAndGo) {
       EXPECT_TRUE(json["expires_at"].is_string()) << json;
     }
   }
-  EXPECT_EQ(acquired + refused, 120);
+  EXPECT_EQ(acquired + refused, 120) << all;
   EXPECT_GT(acquired, 0);
   EXPECT_EQ(stage_.list()["leases"].size(), 0U);
 }

@@ -101,7 +101,7 @@ TEST_F(HubOnEtcd, I1_AHubThatWasCutOffAndFollowedGrantsNothing) {
 }
 
 // Each machine has a clock of its own, and the second one runs a day ahead.
-TEST_F(HubOnEtcd, I6_L2_TheNextHubEndsALeaseAfterItsTtlAndNotBefore) {
+TEST_F(HubOnEtcd, I6_L2_L3_TheNextHubEndsALeaseAfterItsTtlAndNotBefore) {
   if (stage::kSanitized) GTEST_SKIP() << "needs the shipped program";
   constexpr std::int64_t kMinuteMs = 60'000;
   constexpr std::int64_t kDayMs = 24 * 60 * kMinuteMs;
