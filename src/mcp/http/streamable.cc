@@ -309,7 +309,8 @@ void Streamable::remove(const http::Request& request, const Reply& reply) {
     present_.erase(visit->visitor);
   }
   end(*visit);
-  left(visit->visitor, true);
+  announcer_->note(visit->visitor, Announcer::News::kLeft);
+  announcer_->tell();
   reply->whole(204, {}, "");
 }
 
@@ -326,26 +327,18 @@ Visitor Streamable::visitor_of(const http::Request& request, const Incoming& mes
 }
 
 void Streamable::seen(const std::string& visitor) {
-  bool first = false;
   {
     const std::lock_guard lock(mutex_);
     const auto [found, added] = present_.try_emplace(visitor);
     found->second = {Clock::now(), false};
-    first = added;
+    if (!added) return;
+    announcer_->note(visitor, Announcer::News::kArrived);
   }
-  if (first && catalogue_.arrived) {
-    pool_.run([this, visitor] { catalogue_.arrived(visitor); });
-  }
+  announcer_->tell();
 }
 
-void Streamable::left(const std::string& visitor, bool orderly) {
-  if (!catalogue_.gone) return;
-  const auto tell = [this, visitor, orderly] { catalogue_.gone(visitor, orderly); };
-  if (!pool_.run(tell)) tell();
-}
-
-// Those that are no longer there. REQUIRES: the lock is held.
-std::vector<std::string> Streamable::take_gone(Clock::time_point now) {
+// Notes those that are no longer there. REQUIRES: the lock is held.
+void Streamable::note_gone(Clock::time_point now) {
   for (const auto& [id, visit] : visits_) {
     const bool listens = visit->listener && visit->listener->unattended().count() == 0;
     const auto found = present_.find(visit->visitor);
@@ -355,15 +348,13 @@ std::vector<std::string> Streamable::take_gone(Clock::time_point now) {
     const auto found = present_.find(each.visitor);
     if (found != present_.end()) found->second = {now, true};
   }
-  std::vector<std::string> gone;
   std::erase_if(present_, [&](const auto& entry) {
     const Presence& presence = entry.second;
     const auto patience = presence.streamed ? Clock::duration::zero() : options_.visitor_idle;
     const bool left = now - presence.seen > patience;
-    if (left) gone.push_back(entry.first);
+    if (left) announcer_->note(entry.first, Announcer::News::kGone);
     return left;
   });
-  return gone;
 }
 
 // --- timeouts ------------------------------------------------------------------------------------
@@ -372,7 +363,6 @@ void Streamable::sweep() {
   const auto now = Clock::now();
   std::vector<std::shared_ptr<Visit>> visits;
   std::vector<std::shared_ptr<Visit>> ended;
-  std::vector<std::string> gone;
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [id, visit] : visits_) {
@@ -384,10 +374,10 @@ void Streamable::sweep() {
       return std::ranges::find(ended, each.second) != ended.end();
     });
     std::erase_if(listening_, [](const Listening& each) { return each.stream->is_over(); });
-    gone = take_gone(now);
+    note_gone(now);
   }
   for (const auto& each : ended) end(*each);
-  for (const std::string& visitor : gone) left(visitor, false);
+  announcer_->tell();
   // Finished streams go too: nobody has reconnected to them.
   for (const auto& visit : visits) {
     for (const auto& stream : visit->shelf->take_unattended(options_.resume_within)) {

@@ -22,6 +22,7 @@
 
 #include "http/server.h"
 #include "mcp/audience.h"
+#include "mcp/http/announcer.h"
 #include "mcp/http/http_stream.h"
 #include "mcp/session.h"
 
@@ -45,7 +46,11 @@ class Streamable {
   // All must outlive it. `audience` gets every session that may want notifications.
   Streamable(const Catalogue& catalogue, Pool& pool, Audience& audience,
              StreamableOptions options = {})
-      : catalogue_(catalogue), pool_(pool), audience_(audience), options_(std::move(options)) {}
+      : catalogue_(catalogue),
+        pool_(pool),
+        audience_(audience),
+        options_(std::move(options)),
+        announcer_(std::make_shared<Announcer>(catalogue, pool)) {}
   ~Streamable() { close(); }
   Streamable(const Streamable&) = delete;
   Streamable& operator=(const Streamable&) = delete;
@@ -88,13 +93,14 @@ class Streamable {
   static void end(const Visit& visit);
   Visitor visitor_of(const http::Request& request, const Incoming& message) const;
   void seen(const std::string& visitor);
-  void left(const std::string& visitor, bool orderly);
-  std::vector<std::string> take_gone(Clock::time_point now);
+  void note_gone(Clock::time_point now);
 
   const Catalogue& catalogue_;
   Pool& pool_;
   Audience& audience_;
   const StreamableOptions options_;
+  // Told under `mutex_` what changes in `present_`.
+  const std::shared_ptr<Announcer> announcer_;
   std::mutex mutex_;  // protects all below, including the visits' contents
   std::map<std::string, std::shared_ptr<Visit>> visits_;
   std::vector<Listening> listening_;

@@ -110,6 +110,22 @@ TEST_F(VisitorsTest, M4_AClientWithoutAStreamIsGoneAfterATime) {
   EXPECT_EQ(noted(3).back().substr(0, 6), "-http-");
 }
 
+TEST_F(VisitorsTest, M4_WhoeverLeavesIsNotToldBeforeItsArrival) {
+  catalogue_.arrived = [this](const std::string& visitor) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the others of the pool are free
+    note("+" + visitor);
+  };
+  StreamableOptions options;
+  options.visitor_idle = std::chrono::milliseconds(0);
+  start(options);
+  const std::string session = open();
+  endpoint_->sweep();
+  legacy(session, message(9, "ping"));
+  const std::vector<std::string> all = noted(3);
+  const std::string name = all.front().substr(1);
+  EXPECT_EQ(all, (std::vector<std::string>{"+" + name, "-" + name, "+" + name}));
+}
+
 TEST_F(VisitorsTest, M4_ASessionThatIsDeletedIsGoneInOrder) {
   const std::string session = open();
   EXPECT_EQ(ask("DELETE", {{"Mcp-Session-Id", session}}, "")->status(), 204);
