@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 using testing::UnorderedElementsAre;
 
 // What A has made of the repository: a file that git knows, a new one, one with odd bytes.
@@ -66,6 +67,7 @@ class Recover : public testing::Test {
     launch.in = file;
     const Answer answer = stage_.finish(launch);
     EXPECT_EQ(answer.status, 0) << answer.all();
+    EXPECT_THAT(answer.err, Not(HasSubstr("did not answer in time"))) << payload;
     return answer;
   }
   Json call(const std::string& session, const std::string& tool, const Json& input) const {
@@ -138,6 +140,8 @@ class Recover : public testing::Test {
         if (loss["file"] != name || loss["written_by"]["session"] != "A") continue;
         listed = true;
         if (changed_by.empty()) continue;
+        EXPECT_TRUE(loss["changed_by"].is_object()) << loss;
+        if (!loss["changed_by"].is_object()) continue;
         EXPECT_EQ(loss["changed_by"]["session"], changed_by) << name;
       }
       EXPECT_TRUE(listed) << name << json.dump(1);

@@ -42,6 +42,13 @@ const see = async (tab, text, within = "main") => {
   }
 };
 
+// A row that has come just now cannot have been meant: such a click does nothing.
+const clickRow = async (row) => {
+  await row.waitFor();
+  await sleep(500);
+  await row.click();
+};
+
 const visit = (tab, view) => tab.locator(`#views a[href="#/${view}"]`).click();
 
 async function stage(body, options = {}) {
@@ -187,7 +194,7 @@ check("who blocks an agent is said wherever it is chosen", () =>
     await tab.getByLabel("Agent").selectOption("frontend"); // it only waits
     await see(tab, "frontend holds nothing. It waits for src/auth/login.py, which backend blocks.");
     await tab.getByLabel("Agent").selectOption("");
-    await tab.locator(".lease.row", { hasText: "src/auth/" }).getByText("backend").click();
+    await clickRow(tab.locator(".lease.row", { hasText: "src/auth/" }).getByText("backend"));
     await see(tab, /^Now: backend holds src\/auth\/\. It waits for .* which codex blocks\./);
   }),
 );
@@ -324,7 +331,7 @@ check("history of an agent and of a resource, live", () =>
 check("break frees a stuck file, keeps the queue, and is on record", () =>
   stage(async ({ enter, scene, admin }) => {
     const tab = await enter();
-    await tab.locator(".lease.row", { hasText: "src/auth/" }).click();
+    await clickRow(tab.locator(".lease.row", { hasText: "src/auth/" }));
     await see(tab, "frontend", "#panel");
     await tab.getByRole("button", { name: "Break…" }).click();
     await see(tab, "The queue is kept: frontend is next.", "#ask");
@@ -353,13 +360,12 @@ check("release of one's own, a message, a drain", () =>
   stage(async ({ enter, scene, admin }) => {
     const tab = await enter();
     await scene.ask(admin, "POST", "/v1/acquire", { resources: ["notes.txt"] });
-    await tab.locator(".lease.row", { hasText: "notes.txt" }).click();
+    await clickRow(tab.locator(".lease.row", { hasText: "notes.txt" }));
     await tab.locator("#panel").getByRole("button", { name: "Release" }).click();
     await tab.locator("#ask").getByRole("button", { name: "Release" }).click();
     await see(tab, "notes.txt is released.", "body");
     await tab.keyboard.press("Escape");
-    await tab.locator(".lease.row", { hasText: "notes.txt" }).waitFor({ state: "detached" });
-    await tab.locator(".lease.row", { hasText: "src/auth/" }).click();
+    await clickRow(tab.locator(".lease.row", { hasText: "src/auth/" }));
     await tab.getByRole("button", { name: "Message" }).click();
     await see(tab, "Message to backend", "#ask");
     await tab.locator("#ask textarea").fill("please hurry");
@@ -381,12 +387,73 @@ check("release of one's own, a message, a drain", () =>
   }),
 );
 
+check("rows keep their places under a hand", () =>
+  stage(async ({ enter, scene, admin }) => {
+    const tab = await enter();
+    const take = (key) => scene.ask(admin, "POST", "/v1/acquire", { resources: [key] });
+    const give = (key) => scene.ask(admin, "POST", "/v1/release", { resources: [key] });
+    const row = (text) => tab.locator(".lease.row", { hasText: text });
+    const box = async (text) => await row(text).boundingBox();
+    await take("AAA.txt");
+    await row("AAA.txt").waitFor();
+    const before = await box("src/auth/");
+    const [x, y] = [before.x + before.width / 2, before.y + before.height / 2];
+    // While the pointer moves over the list, nothing comes or goes above it.
+    let moves = true;
+    const hand = (async () => {
+      for (let at = 0; moves; ++at) {
+        await tab.mouse.move(x + (at % 9), y);
+        await sleep(100);
+      }
+    })();
+    await sleep(200);
+    await give("AAA.txt");
+    await take("AAB.txt");
+    await tab.locator('.lease.row[aria-disabled="true"]', { hasText: "AAA.txt" }).waitFor();
+    await sleep(2500);
+    assert.deepEqual(await box("src/auth/"), before);
+    assert.equal(await row("AAB.txt").count(), 0);
+    // What has ended cannot be opened.
+    const ended = await box("AAA.txt");
+    moves = false;
+    await hand;
+    await tab.mouse.click(x, ended.y + ended.height / 2);
+    assert.equal(await tab.locator("#panel").isVisible(), false);
+    // The hand rests: the list becomes what it should be.
+    await row("AAA.txt").waitFor({ state: "detached" });
+    await row("AAB.txt").waitFor();
+    // A click that comes together with another row was meant for what was there before.
+    await tab.mouse.move(5, 5);
+    await sleep(500);
+    await tab.evaluate((text) => {
+      const rows = () => [...document.querySelectorAll(".lease.row")];
+      const at = (each) => each.getBoundingClientRect().top;
+      const meant = rows().find((each) => each.innerText.includes(text));
+      const top = at(meant);
+      const look = () => {
+        const now = rows().find((each) => at(each) === top);
+        if (now.innerText.includes(text)) return requestAnimationFrame(look);
+        const click = (type, Kind) =>
+          now.dispatchEvent(new Kind(type, { bubbles: true, cancelable: true, detail: 1 }));
+        click("pointerdown", PointerEvent);
+        click("click", MouseEvent);
+        window.clicked = now.innerText;
+      };
+      look();
+    }, "src/auth/");
+    await take("AAC.txt");
+    await tab.waitForFunction(() => window.clicked);
+    await sleep(200);
+    assert.equal(await tab.locator("#panel").isVisible(), false);
+  }),
+);
+
 check("whoever may only look is offered nothing else", () =>
   stage(async ({ enter, guest }) => {
     const tab = await enter(guest);
     await see(tab, "8 agents hold 9 resources.");
     assert.equal(await tab.getByRole("button", { name: "Drain" }).count(), 0);
-    await tab.locator(".lease.row", { hasText: "src/auth/" }).click();
+    await clickRow(tab.locator(".lease.row", { hasText: "src/auth/" }));
     await see(tab, "Your token may only look.", "#panel");
     assert.equal(await tab.locator("#panel").getByRole("button", { name: "Break…" }).count(), 0);
   }),
@@ -491,7 +558,7 @@ for (const theme of ["light", "dark"]) {
               await see(tab, kShown[place]);
               await sleep(400);
               if (view.includes("+"))
-                await tab.locator(".lease.row", { hasText: "src/auth/" }).click();
+                await clickRow(tab.locator(".lease.row", { hasText: "src/auth/" }));
               if (pictures)
                 await tab.screenshot({
                   path: join(pictures, `${name}-${view}-${width}-${theme}.png`),

@@ -50,7 +50,13 @@ bool must_be_judged(const Event& event, const ToolCall& call) {
 }
 
 Said last_word(const Event& event) {
-  if (event.moment != Moment::kBefore) return say(event, {});
+  if (event.moment != Moment::kBefore) {
+    Said said = say(event, {});
+    said.err +=
+        "lockkeeper did not answer in time, or crashed: what this call changed may not be recorded "
+        "under its agent's name. To find out why: lockkeeper doctor\n";
+    return said;
+  }
   const bool harmless = std::ranges::any_of(
       event.calls, [&](const ToolCall& call) { return !must_be_judged(event, call); });
   if (harmless) return say(event, {});

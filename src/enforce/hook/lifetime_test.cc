@@ -29,6 +29,20 @@ TEST_F(Lifetime, ACallThatFailedOrWasDeniedLeavesNoClaim) {
   }
 }
 
+TEST_F(Lifetime, AHookThatIsCutOffRefusesAnEditAndOtherwiseSaysWhatMayBeMissing) {
+  std::vector<Said> last;
+  World cut = world(Client::kClaude);
+  cut.on_last_word = [&last](const Said& said) { last.push_back(said); };
+  const json call = edit("s1", "a.c", "t1");
+  answer_hook(cut, call.dump());
+  answer_hook(cut, batch("s1", {{call, "ok"}}).dump());
+  ASSERT_EQ(last.size(), 2U);
+  EXPECT_THAT(last[0].out, HasSubstr("\"deny\""));
+  EXPECT_EQ(last[1].out, "");
+  EXPECT_EQ(last[1].exit_code, 0);
+  EXPECT_THAT(last[1].err, HasSubstr("may not be recorded under its agent's name"));
+}
+
 TEST_F(Lifetime, TwoEditsOfOneBatchAreBothConfirmed) {
   ASSERT_EQ(refusal(edit("s1", "a.c", "t1")), "");
   ASSERT_EQ(refusal(edit("s1", "b.c", "t2")), "");

@@ -62,6 +62,7 @@ export function feedOf(page) {
     make: makeEventRow,
     fill: fillEventRow,
     keyOf: (event) => event.seq,
+    lasts: false,
     open: (event) => {
       const lease = page.link.leases.get(event.lease);
       if (lease) page.open(lease);

@@ -93,6 +93,7 @@ export class History {
       make: makeEventRow,
       fill: fillEventRow,
       keyOf: (event) => event.seq,
+      lasts: false,
       open: (event) => {
         const lease = this.page.link.leases.get(event.lease);
         if (lease) this.page.open(lease);
@@ -129,7 +130,7 @@ export class History {
     }
     if (this.gone) return;
     if (kind) this.events = this.events.filter((event) => event.event === kind);
-    this.show();
+    this.show(true);
   }
 
   isWanted(event) {
@@ -165,15 +166,12 @@ export class History {
     const more = news.events.filter((event) => event.seq > last && this.isWanted(event));
     if (more.length === 0) return;
     this.events.push(...more);
-    // Whoever reads further down keeps the place.
-    const { height } = this.list;
-    if (this.grid.scrollTop > height) this.grid.scrollTop += more.length * height;
     this.show();
   }
 
-  show() {
+  show(byHand = false) {
     const { agent, under, range, kind } = this.query;
-    this.list.show([...this.events].reverse());
+    this.list.show([...this.events].reverse(), byHand);
     const what = kKinds.find(([name]) => name === kind)?.[1] ?? "everything";
     const when = kRanges.find(([name]) => name === range)?.[2] ?? "last hour";
     const of = [agent ? `of ${agent}` : "", under ? `on ${under}` : "", kind ? `(${what})` : ""]

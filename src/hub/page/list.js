@@ -1,15 +1,28 @@
 // A list of any length: only the rows in view exist. The container has the focus; arrows move the
 // active row, Enter opens it.
+//
+// Rows do not move away under a hand. What has ended keeps its place for a moment, and for as long
+// as the pointer moves over the list; what is new comes when it rests. A click on a row that took
+// its place just before does nothing.
 import { setAttribute } from "./dom.js";
+
+const kRestMs = 900; // the pointer did not move for so long
+const kLingerMs = 1500; // what has ended stays for so long
+const kFreshMs = 400; // nobody can have seen and meant a row so soon
 
 let lists = 0;
 
 export class List {
-  // make() → a row; fill(row, item, index, list); keyOf(item); open(item)
-  constructor(element, { make, fill, keyOf, open, role = "row" }) {
+  // make() → a row; fill(row, item, index, list); keyOf(item); open(item).
+  // `lasts`: false if a row that is gone has not ended, but is only not listed any more.
+  constructor(element, { make, fill, keyOf, open, role = "row", lasts = true }) {
     this.element = element;
-    this.options = { make, fill, keyOf, open, role };
+    this.options = { make, fill, keyOf, open, role, lasts };
     this.items = [];
+    this.wanted = []; // once everything rests
+    this.ended = new Map(); // key → since when, of those in `items` that are not wanted any more
+    this.places = new Map(); // index → { key, since }, of the rows in view; since 0: for long
+    this.touchedAt = -Infinity;
     this.rows = [];
     this.active = null; // a key
     this.name = `list-${++lists}`;
@@ -20,28 +33,147 @@ export class List {
     element.tabIndex = 0;
     element.addEventListener("scroll", () => this.draw(), { passive: true });
     element.addEventListener("keydown", (event) => this.press(event));
+    element.addEventListener("pointermove", () => this.touch(), { passive: true });
+    element.addEventListener("pointerdown", (event) => this.touch(event), { passive: true });
+    element.addEventListener("pointerleave", () => this.leave(), { passive: true });
+    element.addEventListener("click", (event) => this.check(event), { capture: true });
     this.space.addEventListener("click", (event) => this.click(event));
     this.watch = new ResizeObserver(() => this.measure());
     this.watch.observe(element);
   }
 
   end() {
+    clearTimeout(this.timer);
     this.watch.disconnect();
   }
 
   measure() {
     this.height = parseFloat(getComputedStyle(this.element).getPropertyValue("--row")) || 36;
     this.head = this.space.offsetTop;
-    this.draw(true);
+    this.draw();
   }
 
-  show(items) {
+  // `byHand`: because of what the user did to this list, so at once.
+  show(items, byHand = false) {
+    this.wanted = items;
+    if (byHand || !this.height) {
+      this.ended.clear();
+      this.items = items;
+      if (!this.height) this.measure();
+      else this.draw();
+      return;
+    }
+    this.settle();
+  }
+
+  // --- rows that keep their places -------------------------------------------
+
+  get touched() {
+    return performance.now() - this.touchedAt < kRestMs;
+  }
+
+  touch(event) {
+    this.touchedAt = performance.now();
+    if (event) this.pressed = this.rowOf(event)?.item;
+  }
+
+  leave() {
+    this.touchedAt = -Infinity;
+    this.settle();
+  }
+
+  // Takes over what is wanted, as far as nothing moves away under a hand.
+  settle() {
+    clearTimeout(this.timer);
+    const { keyOf } = this.options;
+    const top = this.items[this.topIndex];
+    const { items, later } = this.merged();
     this.items = items;
-    if (!this.height) this.measure();
-    else this.draw();
+    // Whoever reads further down keeps the place.
+    if (top !== undefined && this.element.scrollTop > this.height) {
+      const moved = items.findIndex((item) => keyOf(item) === keyOf(top)) - this.topIndex;
+      if (moved !== 0 && moved > -this.topIndex - 1) {
+        this.space.style.height = `${items.length * this.height}px`;
+        this.element.scrollTop += moved * this.height;
+      }
+    }
+    this.draw(true);
+    if (later) this.timer = setTimeout(() => this.settle(), later);
   }
 
-  draw() {
+  get topIndex() {
+    return Math.max(0, Math.floor((this.element.scrollTop - this.head) / this.height));
+  }
+
+  // What to show now, and after how many milliseconds to look again, if at all.
+  merged() {
+    const { keyOf, lasts } = this.options;
+    const { items, wanted } = this;
+    const same =
+      items.length === wanted.length &&
+      items.every((item, index) => keyOf(item) === keyOf(wanted[index]));
+    if (same) {
+      this.ended.clear();
+      return { items: wanted, later: 0 };
+    }
+    const now = performance.now();
+    const held = this.touched;
+    const byKey = new Map(wanted.map((item) => [keyOf(item), item]));
+    const kept = items.filter((item) => {
+      const key = keyOf(item);
+      if (byKey.has(key)) return true;
+      return held || (lasts && now - (this.ended.get(key) ?? now) < kLingerMs);
+    });
+    this.ended = new Map(
+      kept
+        .map(keyOf)
+        .filter((key) => !byKey.has(key))
+        .map((key) => [key, this.ended.get(key) ?? now]),
+    );
+    const current = (item) => byKey.get(keyOf(item)) ?? item;
+    if (held) return { items: kept.map(current), later: kRestMs };
+    // What has ended stands behind the row that it stood behind.
+    const behind = new Map(); // key → items; null: at the top
+    let before = null;
+    for (const item of kept) {
+      if (!this.ended.has(keyOf(item))) {
+        before = keyOf(item);
+        continue;
+      }
+      if (!behind.has(before)) behind.set(before, []);
+      behind.get(before).push(item);
+    }
+    const all = [...(behind.get(null) ?? [])];
+    for (const item of wanted) all.push(item, ...(behind.get(keyOf(item)) ?? []));
+    return { items: all, later: behind.size > 0 ? kLingerMs / 3 : 0 };
+  }
+
+  hasEnded(key) {
+    return this.options.lasts && this.ended.has(key);
+  }
+
+  rowOf(event) {
+    const row = event.target.closest?.(`[role=${this.options.role}]`);
+    return row?.parentNode === this.space ? row : null;
+  }
+
+  // A click that was meant for another row, or for one that has ended, does nothing.
+  check(event) {
+    const row = this.rowOf(event);
+    if (!row || event.detail === 0) return; // of the keyboard
+    const key = this.options.keyOf(row.item);
+    const place = this.places.get(row.index);
+    const fresh = place?.since > 0 && performance.now() - place.since < kFreshMs;
+    const other = this.pressed !== undefined && this.options.keyOf(this.pressed) !== key;
+    if (!fresh && !other && !this.hasEnded(key)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  // --- rows in view ----------------------------------------------------------
+
+  // `news`: not because of the user.
+  draw(news = false) {
     if (!this.height) return;
     const { make, fill, keyOf, role } = this.options;
     const { element, items } = this;
@@ -55,6 +187,8 @@ export class List {
       this.rows.push(row);
     }
     let activeId = null;
+    const places = new Map();
+    const now = performance.now();
     for (let at = 0; at < this.rows.length; ++at) {
       const row = this.rows[at];
       if (at >= count) {
@@ -63,16 +197,23 @@ export class List {
       }
       const index = first + at;
       const item = items[index];
+      const key = keyOf(item);
+      const before = this.places.get(index);
+      const since = before?.key === key ? before.since : before && news ? now : 0;
+      places.set(index, { key, since });
       row.item = item;
+      row.index = index;
       row.style.transform = `translateY(${index * this.height}px)`;
       setAttribute(row, "aria-rowindex", role === "row" ? String(index + 2) : null);
-      const isActive = this.active !== null && keyOf(item) === this.active;
+      const isActive = this.active !== null && key === this.active;
       setAttribute(row, "id", `${this.name}-${index}`);
       setAttribute(row, "aria-selected", isActive ? "true" : "false");
+      setAttribute(row, "aria-disabled", this.hasEnded(key) ? "true" : null);
       if (isActive) activeId = row.id;
       fill(row, item, index, this);
       if (row.parentNode !== this.space) this.space.append(row);
     }
+    this.places = places;
     setAttribute(element, "aria-activedescendant", activeId);
     if (role === "row") setAttribute(element, "aria-rowcount", String(items.length + 1));
   }
@@ -108,7 +249,7 @@ export class List {
     };
     if (event.key in moves) {
       this.activate(Math.min(this.items.length - 1, Math.max(0, moves[event.key])));
-    } else if (event.key === "Enter" && at >= 0) {
+    } else if (event.key === "Enter" && at >= 0 && !this.hasEnded(this.active)) {
       this.options.open?.(this.items[at]);
     } else {
       return;
@@ -118,7 +259,7 @@ export class List {
 
   click(event) {
     if (event.target.closest("a, button")) return;
-    const row = event.target.closest(`[role=${this.options.role}]`);
+    const row = this.rowOf(event);
     if (!row) return;
     this.active = this.options.keyOf(row.item);
     this.draw();

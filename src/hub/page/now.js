@@ -159,7 +159,7 @@ export class Now {
             tabindex: name === "left" ? "-1" : "0",
             onclick: () => {
               this.sort = sort;
-              this.refresh();
+              this.refresh(true);
             },
           },
           text,
@@ -238,7 +238,7 @@ export class Now {
 
   set(name, value) {
     this.filter[name] = name === "age" ? Number(value) : value;
-    this.refresh();
+    this.refresh(true);
   }
 
   // --- search ----------------------------------------------------------------
@@ -327,7 +327,8 @@ export class Now {
     this.feed.update();
   }
 
-  refresh() {
+  // `byHand`: the user has changed what is shown.
+  refresh(byHand = false) {
     const { link } = this.page;
     const now = Date.now();
     this.waitedFor = new Map();
@@ -352,8 +353,8 @@ export class Now {
       setAttribute(each, "aria-sort", each.dataset.sort === this.sort ? "ascending" : null);
     }
     this.leases = shown;
-    this.table.show(shown);
-    if (this.treeBox.clientHeight > 0) this.tree.show(shown, this.waitedFor);
+    this.table.show(shown, byHand);
+    if (this.treeBox.clientHeight > 0) this.tree.show(shown, this.waitedFor, byHand);
     this.tellAgents([...all, ...link.waiters]);
     this.tellSentence(all, link);
     this.tellEmpty(all, shown, link);

@@ -41,14 +41,14 @@ export class Tree {
     this.list.end();
   }
 
-  show(leases, waitedFor) {
+  show(leases, waitedFor, byHand = false) {
     this.leases = leases;
     this.waitedFor = waitedFor;
-    this.draw();
+    this.draw(byHand);
   }
 
-  draw() {
-    this.list.show(this.nodesOf(this.leases));
+  draw(byHand) {
+    this.list.show(this.nodesOf(this.leases), byHand);
   }
 
   // The open folders and what is held in them, as rows.
@@ -130,7 +130,7 @@ export class Tree {
     if (node.holders.length > 0) return this.page.open(node.holders[0].lease);
     if (!node.folder) return;
     if (!this.closed.delete(node.path)) this.closed.add(node.path);
-    this.draw();
+    this.draw(true);
   }
 
   press(event) {
@@ -140,6 +140,6 @@ export class Tree {
     event.preventDefault();
     if (event.key === "ArrowLeft") this.closed.add(node.path);
     else this.closed.delete(node.path);
-    this.draw();
+    this.draw(true);
   }
 }
