@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "base/parse.h"
+#include "base/text.h"
 #include "git/reader.h"
 #include "git/state.h"
 #include "realm/disk_path.h"

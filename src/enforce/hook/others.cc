@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "core/sessions.h"
 #include "enforce/hook/clean_files.h"
 #include "enforce/hook/files.h"
