@@ -75,15 +75,28 @@ void EtcdPlace::put_into(service::Runtime& runtime) {
 }
 
 Result<std::unique_ptr<kv::Store>> EtcdPlace::open() {
-  return wiring::open_etcd(url_, seen_file(folder_), {hub_, machine_name(), contact_ms_});
+  const auto tell = [this](const std::vector<std::string>& keys) {
+    const std::lock_guard hold(mutex_);
+    if (listener_) listener_(keys);
+  };
+  return wiring::open_etcd(url_, seen_file(folder_), {kept_ms_, tell});
 }
 
-// The row of a hub stays for a minute after its last contact, and whoever comes then gives a minute
-// to all that it does not know. A relay that is not answered stops what it runs within 45 s.
+void EtcdPlace::listen(Listener listener) {
+  const std::lock_guard hold(mutex_);
+  listener_ = std::move(listener);
+}
+
+hub::KnownHub EtcdPlace::self() const {
+  return {hub_, machine_name(), ""};
+}
+
+// The rows stay for 90 s after the last contact. A relay that is not answered any more has stopped
+// what it runs after 45 s. So a hub without contact for 30 s must not answer.
 Result<void> EtcdPlace::may_vouch() const {
-  if (clock_.now().mono_ms - *contact_ms_ < realm::kSessionMs) return {};
+  if (clock_.now().mono_ms - *kept_ms_ < realm::kOutOfContactMs) return {};
   return fail(Code::kStoreUnavailable,
-              "the hub has not reached " + quote(wiring::shown_etcd(url_)) + " for a minute",
+              "the hub has not reached " + quote(wiring::shown_etcd(url_)) + " for half a minute",
               "is etcd running, and can the hub's machine reach it?");
 }
 

@@ -4,9 +4,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
+#include "hub/presence.h"
 #include "realm/environment.h"
 #include "service/runtime.h"
 
@@ -19,7 +23,7 @@ Result<std::string> etcd_folder(const std::string& url, const realm::Environment
 // The file in it that says what was seen of the cluster.
 std::string seen_file(const std::string& etcd_folder);
 
-// The store of one hub. Two of them never share a folder: HubRealm::take().
+// The store of one hub. Two of them on one machine never share a folder: HubRealm::take().
 class EtcdPlace {
  public:
   // `clock` must outlive it, and the runtime that it is put into.
@@ -28,9 +32,16 @@ class EtcdPlace {
 
   // From then on the realm with this folder as its store has the store on etcd.
   void put_into(service::Runtime& runtime);
-  // store_unavailable: for so long this hub has not known whether the store is still its own that
-  // another one could judge its clients by now.
+  // store_unavailable: this hub has not reached the store for so long that the rows of its sessions
+  // could go while their relays still rely on them.
   Result<void> may_vouch() const;
+  // Once the store is open: which hub this is.
+  hub::KnownHub self() const;
+
+  // From now on it is told which rows have changed, by whatever hub; empty: nobody is any more. It
+  // is called on any thread, which must not be kept waiting.
+  using Listener = std::function<void(const std::vector<std::string>& keys)>;
+  void listen(Listener listener);
 
  private:
   Result<std::unique_ptr<kv::Store>> open();
@@ -38,8 +49,10 @@ class EtcdPlace {
   const std::string url_;
   const std::string folder_;
   const Clock& clock_;
-  const std::shared_ptr<std::atomic<std::int64_t>> contact_ms_ =
+  const std::shared_ptr<std::atomic<std::int64_t>> kept_ms_ =
       std::make_shared<std::atomic<std::int64_t>>(0);
+  std::mutex mutex_;  // protects the listener
+  Listener listener_;
   std::atomic<std::uint64_t> hub_ = 0;
   std::atomic<std::uint64_t> clock_name_ = 0;
 };

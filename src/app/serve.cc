@@ -94,9 +94,16 @@ Result<void> open_realms(cli::VerbContext& context, const cli::ServeOptions& opt
 }
 
 // Whether it can be used is told at once, and not to the first client.
-Result<void> open_store(hub::HubRealms& realms, const std::string& store) {
+Result<void> open_shared(hub::Desk& desk, hub::HubRealms& realms, const std::string& store,
+                         const EtcdPlace& place, const service::Runtime& runtime) {
   for (hub::HubRealm* const realm : realms.all()) {
-    if (realm->site.realm().store_url == store) LK_CHECK(realm->site.table().has_store());
+    if (realm->site.realm().store_url != store) continue;
+    LK_CHECK(realm->site.table().has_store());
+    auto presence =
+        std::make_unique<hub::Presence>(realm->site, *runtime.clock, *runtime.random, place.self());
+    LK_CHECK(presence->keep_up(""));
+    realm->share(std::move(presence));
+    desk.shared = realm;
   }
   return {};
 }
@@ -166,11 +173,13 @@ Result<int> serve_hub(cli::VerbContext& context, const cli::ServeOptions& option
             local_store(context.common().store.value_or(""), runtime, on_etcd));
   hub::HubRealms realms(runtime, folder, options.auto_realms);
   hub::Desk desk(*runtime.clock);
-  runtime.remote_alive = [&](std::uint64_t number) { return hub::remote_alive(desk, number); };
+  runtime.remote_alive = [&](const core::Attachment& client) {
+    return hub::remote_alive(desk, client);
+  };
   runtime.woken = [&](const std::vector<std::uint64_t>& words) { desk.waits.woken(words); };
   if (on_etcd) desk.may_vouch = [&] { return on_etcd->may_vouch(); };
   LK_CHECK(open_realms(context, options, realms, store, page != nullptr));
-  if (on_etcd) LK_CHECK(open_store(realms, store));
+  if (on_etcd) LK_CHECK(open_shared(desk, realms, store, *on_etcd, runtime));
   std::string file;
   LK_ASSIGN(const auto tokens, open_tokens(options, runtime.env, page == nullptr, file));
   hub::Hub hub(desk, realms, tokens.get(), runtime, LOCKKEEPER_VERSION);
@@ -206,7 +215,12 @@ Result<int> serve_hub(cli::VerbContext& context, const cli::ServeOptions& option
     tell_start(context.out(), encrypted, opened->address(), realms, file);
   }
   host::tell_manager(runtime.env, "READY=1");
+  if (on_etcd) {
+    on_etcd->listen([&](const std::vector<std::string>& keys) { desk.rows_changed(keys); });
+  }
   opened->run(ended.get());
+  if (on_etcd) on_etcd->listen({});
+  if (desk.shared != nullptr) desk.shared->presence()->leave();
   return 0;
 }
 

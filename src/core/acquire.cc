@@ -288,17 +288,21 @@ Result<std::optional<AcquireReply>> Table::replay(const AcquireRequest& request)
 Result<AcquireReply> Table::resume(const AcquireRequest& request, Waiter waiter) {
   if (!request.wait) return cancel(waiter.request.id, "replaced");
   const Waiter before = waiter;
-  waiter.request.holds = {request.waiting_process};
   waiter.request.then = request.attachment;
-  waiter.request.epoch = context_.epoch.id;
   waiter.wake = request.wake;
-  LK_CHECK(state_.refile_waiter(before, waiter));
+  const LeaseId id = waiter.request.id;
+  LK_CHECK(refile(before, std::move(waiter), request.waiting_process));
+  return poll(id);
+}
+
+Result<void> Table::refile(const Waiter& before, Waiter after, const Attachment& process) {
+  after.request.holds = {process};
+  after.request.epoch = context_.epoch.id;
+  LK_CHECK(state_.refile_waiter(before, after));
   // If the process before was dead, others wait for this owner only from now on: a cycle may close
   // that this request is no part of (L5).
-  if (before.request.holds != waiter.request.holds) {
-    LK_CHECK(wake_waiting_of(waiter.request.owner));
-  }
-  return poll(waiter.request.id);
+  if (before.request.holds == after.request.holds) return {};
+  return wake_waiting_of(after.request.owner);
 }
 
 Result<Lease> Table::draft(const AcquireRequest& request) {

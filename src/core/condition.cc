@@ -16,13 +16,16 @@ Alive better(Alive a, Alive b) {
 }
 
 // One of those that keep a lease. A session without a row is dead for everybody, also for the hub
-// that hears it: others may have seen that.
+// that hears it: others may have seen that. A hub that does not keep the session calls nobody dead:
+// it may not hear the client any more.
 Result<Alive> look_at(State& state, const Attachment& hold) {
   if (!hold.attached()) return Alive::kUnknown;
   const Alive seen = state.context().prober->probe(hold);
-  if (seen == Alive::kDead || !hold.has_session()) return seen;
-  LK_ASSIGN(const bool there, is_session_there(state, hold.session()));
-  return there ? seen : Alive::kDead;
+  if (!hold.has_session()) return seen;
+  const kv::Read read = seen == Alive::kDead ? kv::Read::kGuarded : kv::Read::kPeek;
+  LK_ASSIGN(const Keeper keeper, keeper_of(state, hold.session(), read));
+  if (keeper == Keeper::kNobody) return Alive::kDead;
+  return seen == Alive::kDead && keeper == Keeper::kAnother ? Alive::kUnknown : seen;
 }
 
 // So long an edit is kept after the last call on it.

@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "core/audit.h"
-#include "core/presence.h"
-#include "core/testing.h"
+#include "core/machines_fixture.h"
 #include "core/traces.h"
 
 namespace lockkeeper::core {
@@ -12,81 +11,9 @@ namespace {
 
 using testing::AnyOf;
 using testing::Contains;
-using testing::ElementsAre;
-using testing::IsEmpty;
 using testing::Not;
 
 constexpr std::int64_t kMinuteMs = 60'000;
-
-// Three machines whose clocks have nothing to do with one another.
-class Machines : public testing::Test {
- protected:
-  Realm& on(std::size_t machine) {
-    realm_.machine = machines_[machine].get();
-    return realm_;
-  }
-  void pass(std::int64_t ms) {
-    realm_.pass(ms);
-    realm_.store().pass(ms);
-    for (const auto& machine : machines_) machine->pass(ms);
-  }
-  void vanish() {
-    realm_.store().vanish([](std::string_view) { return true; });
-  }
-  bool held(std::size_t there) {
-    return on(there).outcome(Realm::ask(kCat, {x("a")})) == Outcome::kHeld;
-  }
-  // A process of that session, which this machine hears.
-  Attachment heard(std::size_t machine, std::uint64_t session, std::uint64_t number) {
-    machines_[machine]->prober.heard.insert(number);
-    return Attachment::remote(number, session);
-  }
-  Attachment begun(std::size_t machine, std::uint64_t session, std::uint64_t number) {
-    EXPECT_TRUE(on(machine).run([&](Table& table) -> Result<bool> {
-      LK_CHECK(begin_session(table.state(), session));
-      return true;
-    }));
-    return heard(machine, session, number);
-  }
-  Result<bool> takes_over(std::size_t machine, std::uint64_t session) {
-    return on(machine).run([&](Table& table) -> Result<bool> {
-      LK_CHECK(take_over_session(table.state(), session));
-      return true;
-    });
-  }
-  AcquireRequest kept_by(const Owner& owner, const Attachment& process) {
-    AcquireRequest request = Realm::ask(owner, {x("a")});
-    request.terms.ttl_ms = kNoEnd;
-    request.attachment = process;
-    return request;
-  }
-  AcquireRequest waiting(const Owner& owner, const Attachment& process) {
-    AcquireRequest request = kept_by(owner, process);
-    request.wait = true;
-    request.waiting_process = process;
-    return request;
-  }
-  AcquireRequest edit_of(const Owner& owner, std::string call) {
-    AcquireRequest request = kept_by(owner, {});
-    request.call = std::move(call);
-    return request;
-  }
-  ReportReply report(std::size_t machine, const ReportRequest& request) {
-    const auto reply = on(machine).run([&](Table& table) { return table.report(request); });
-    EXPECT_TRUE(reply);
-    return reply.value_or(ReportReply{});
-  }
-  std::string last_story() { return realm_.story().back(); }
-
-  Realm realm_{kv::Flavour::kOptimistic};
-  std::vector<std::unique_ptr<Machine>> machines_ = [this] {
-    std::vector<std::unique_ptr<Machine>> made;
-    for (const std::int64_t mono_ms : {5'000LL, 90'000'000LL, 700LL}) {
-      made.push_back(std::make_unique<Machine>(realm_.store(), mono_ms));
-    }
-    return made;
-  }();
-};
 
 TEST_F(Machines, Rule09_I6_ALeaseEndsTheWholeTtlAfterItWasFirstSeen) {
   for (const std::size_t other : {1U, 2U}) {  // whose clock is far ahead, and behind
@@ -228,6 +155,7 @@ TEST_F(Machines, Rule08_Rule09_AGraceCountsFromItsFirstSight) {
   EXPECT_TRUE(held(1));
   pass(20'000);
   EXPECT_TRUE(held(1));
+  ASSERT_TRUE(takes_over(1, 77));
   const Attachment two = heard(1, 77, 2);
   ASSERT_TRUE(on(1).renew(kAnnInS1, lease.id, {}, two));
   EXPECT_THAT(realm_.story(), Contains("reclaimed ann a"));
@@ -278,111 +206,6 @@ TEST_F(Machines, Rule16_L2_ACallIsNotSeenAnewWithEachLook) {
     pass(10'000);
   }
   EXPECT_FALSE(held(1));
-}
-
-TEST_F(Machines, Rule07_L3_WhoseSessionHasNoRowIsDeadForEverybody) {
-  const Attachment ann = begun(0, 77, 1);
-  const Lease lease = on(0).granted(kept_by(kAnn, ann));
-  const Lease next = on(1).queued(waiting(kBob, begun(1, 88, 2)));
-  pass(1'000'000);
-  vanish();
-  EXPECT_TRUE(held(1));  // the row is there: nobody else can tell more
-  machines_[0]->stop();
-  pass(kv::kAfterOpenMs);
-  vanish();
-  EXPECT_TRUE(held(1));
-  pass(1);
-  EXPECT_TRUE(held(1));  // as late as the store likes
-  vanish();
-  EXPECT_TRUE(held(1));  // and now bob has it
-  EXPECT_FALSE(on(1).holds(lease.id));
-  EXPECT_TRUE(on(1).holds(next.id));
-  EXPECT_THAT(realm_.story(), Contains("ended ann a [died]"));
-}
-
-TEST_F(Machines, Rule07_TheHubThatHearsAProcessBelievesTheRowToo) {
-  const Attachment ann = begun(0, 77, 1);
-  on(0).granted(kept_by(kAnn, ann));
-  EXPECT_TRUE(held(0));
-  ASSERT_TRUE(on(1).run([&](Table& table) -> Result<bool> {
-    LK_CHECK(end_session(table.state(), 77));
-    return true;
-  }));
-  EXPECT_FALSE(held(0));
-}
-
-TEST_F(Machines, Rule07_I5_ASessionMovesToWhereItsClientIs) {
-  const Lease lease = on(0).granted(kept_by(kAnn, begun(0, 77, 1)));
-  machines_[0]->stop();
-  pass(kv::kAfterOpenMs);
-  ASSERT_TRUE(takes_over(1, 77));
-  heard(1, 77, 1);
-  pass(1'000'000);
-  vanish();
-  EXPECT_TRUE(held(1));
-  EXPECT_TRUE(held(2));
-  EXPECT_TRUE(on(2).holds(lease.id));
-  machines_[1]->prober.dead.insert(1);  // and is judged there now
-  EXPECT_TRUE(held(2));
-  EXPECT_FALSE(held(1));
-}
-
-TEST_F(Machines, Rule07_ASessionThatHasGoneNeverComesBack) {
-  begun(0, 77, 1);
-  machines_[0]->stop();
-  pass(kv::kAfterOpenMs + 1);
-  vanish();
-  const auto back = takes_over(1, 77);
-  ASSERT_FALSE(back);
-  EXPECT_EQ(back.error().code, Code::kLost);
-  begun(1, 78, 1);
-  const auto twice = on(1).run([&](Table& table) -> Result<bool> {
-    LK_CHECK(begin_session(table.state(), 78));
-    return true;
-  });
-  EXPECT_EQ(twice.error().code, Code::kInvalidInput);
-}
-
-TEST_F(Machines, Rule07_L6_AWaiterWhoseSessionHasGoneIsDropped) {
-  const Lease first = on(1).granted(kAnn, {x("a")});
-  const Lease dead = on(0).queued(waiting(kBob, begun(0, 77, 1)));
-  machines_[0]->stop();
-  pass(kv::kAfterOpenMs + 1);
-  vanish();
-  ASSERT_TRUE(on(1).release(kAnn, first.id));
-  EXPECT_FALSE(on(1).holds(dead.id));
-  EXPECT_FALSE(on(1).waits(dead.id));
-  EXPECT_THAT(realm_.story(), Contains("cancelled bob a [died]"));
-}
-
-// Rule 4: the dead no longer keep it.
-TEST_F(Machines, Rule07_WhoeverJoinsTakesOffThoseWhoseSessionHasGone) {
-  const Lease lease = on(0).granted(kept_by(kAnn, begun(0, 77, 1)));
-  AcquireRequest again = kept_by(kAnn, begun(1, 88, 2));
-  ASSERT_EQ(on(1).outcome(again), Outcome::kRenewed);
-  machines_[0]->stop();
-  pass(kv::kAfterOpenMs + 1);
-  vanish();
-  again.attachment = heard(1, 88, 3);
-  ASSERT_EQ(on(1).outcome(again), Outcome::kRenewed);
-  EXPECT_THAT(realm_.lease(lease.id).holds,
-              ElementsAre(Attachment::remote(2, 88), Attachment::remote(3, 88)));
-}
-
-// Without the guard, two machines could judge one process differently in commits that both count.
-TEST_F(Machines, Rule07_I5_ThatASessionHasNoRowIsGuarded) {
-  on(0).granted(kept_by(kAnn, Attachment::remote(1, 77)));  // begun only later
-  Machine& other = *machines_[1];
-  auto txn = other.store().begin(kv::Access::kWrite);
-  Context context;
-  context.ticket = 5'000;
-  context.limits = realm_.limits;
-  other.take_over(context);
-  Table table(**txn, context);
-  const auto reply = table.acquire(Realm::ask(kBob, {x("a")}));
-  ASSERT_EQ(reply->outcome, Outcome::kGranted);
-  begun(0, 77, 1);
-  EXPECT_EQ((*txn)->commit()->fate, kv::Fate::kConflict);
 }
 
 TEST_F(Machines, Rule12_L8_WhatIsRememberedIsForgottenByWhoeverIsLeft) {

@@ -2,6 +2,7 @@
 // its own. While a Realm's `machine` is set, its operations run there.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <set>
 
@@ -25,16 +26,20 @@ class HeardProber final : public Prober {
 
 class Machine {
  public:
+  // Opens a Store for a machine whose clock shows this.
+  using Open = std::function<std::unique_ptr<kv::Store>(std::int64_t mono_ms)>;
   // `per_mille`: how fast its clock runs.
-  Machine(kv::MemoryStore& rows, std::int64_t mono_ms, std::int64_t per_mille = 1'000)
-      : rows_(rows), per_mille_(per_mille) {
+  Machine(Open open, std::int64_t mono_ms, std::int64_t per_mille = 1'000)
+      : open_(std::move(open)), per_mille_(per_mille) {
     start(mono_ms);
   }
+  Machine(kv::MemoryStore& rows, std::int64_t mono_ms, std::int64_t per_mille = 1'000)
+      : Machine([&rows](std::int64_t now) { return rows.open_another(now); }, mono_ms, per_mille) {}
   // A new boot: a new clock, which shows this.
   void start(std::int64_t mono_ms) {
     static std::uint64_t clocks = 1'000;
     mono_us_ = mono_ms * 1'000;
-    store_ = rows_.open_another(mono_ms);
+    store_ = open_(mono_ms);
     sightings_ = std::make_unique<Sightings>(++clocks);
   }
   // Its Store closes. What it has seen and heard is forgotten.
@@ -59,7 +64,7 @@ class Machine {
   HeardProber prober;
 
  private:
-  kv::MemoryStore& rows_;
+  const Open open_;
   const std::int64_t per_mille_;
   std::int64_t mono_us_ = 0;
   std::unique_ptr<kv::Store> store_;

@@ -3,14 +3,22 @@
 #include <string>
 
 #include "base/assert.h"
+#include "base/bytes.h"
 #include "core/rows.h"
 
 namespace lockkeeper::core {
 namespace {
 
+// A hub is known by its clock.
+std::string this_hub(const State& state) {
+  std::string hub;
+  append_be64(hub, stamp_of(state.context()).clock);
+  return hub;
+}
+
 Result<void> put_session(State& state, std::uint64_t session) {
   LOCKKEEPER_ASSERT(session != Attachment::kNoSession && session <= INT64_MAX);
-  return state.txn().put(session_key(session), "", kv::kWhileOpen);
+  return state.txn().put(session_key(session), this_hub(state), kv::kWhileOpen);
 }
 
 }  // namespace
@@ -32,15 +40,19 @@ Result<void> take_over_session(State& state, std::uint64_t session) {
 }
 
 Result<void> end_session(State& state, std::uint64_t session) {
+  LK_ASSIGN(const Keeper keeper, keeper_of(state, session, kv::Read::kGuarded));
+  if (keeper != Keeper::kThisHub) return {};
   return state.txn().erase(session_key(session));
 }
 
-Result<bool> is_session_there(State& state, std::uint64_t session) {
+Result<Keeper> keeper_of(State& state, std::uint64_t session, kv::Read read) {
   const std::string key = session_key(session);
-  LK_ASSIGN(const std::optional<kv::Row> seen, state.txn().get(key, kv::Read::kPeek));
-  if (seen) return true;
-  LK_ASSIGN(const std::optional<kv::Row> row, state.txn().get(key));
-  return row.has_value();
+  LK_ASSIGN(std::optional<kv::Row> row, state.txn().get(key, read));
+  if (!row && read == kv::Read::kPeek) {
+    LK_ASSIGN(row, state.txn().get(key));
+  }
+  if (!row) return Keeper::kNobody;
+  return row->value == this_hub(state) ? Keeper::kThisHub : Keeper::kAnother;
 }
 
 }  // namespace lockkeeper::core

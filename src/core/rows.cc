@@ -92,6 +92,11 @@ std::string waiter_key(const LeaseId& id) {
   return with_letter('w', id.bytes);
 }
 
+std::optional<LeaseId> id_in_row_key(std::string_view key) {
+  const bool named = key.size() == 1 + kIdBytes && (key.front() == 'l' || key.front() == 'w');
+  return named ? std::optional(LeaseId{key.substr(1)}) : std::nullopt;
+}
+
 std::string claim_key(Holding holding, Mode mode, const key::Place& place, const LeaseId& id,
                       std::uint16_t slot) {
   LOCKKEEPER_ASSERT(id.bytes.size() == kIdBytes);
@@ -176,6 +181,12 @@ std::string refusal_key(const Owner& owner, std::string_view resources) {
 std::string session_key(std::uint64_t session) {
   std::string key(1, 'p');
   append_be64(key, session);
+  return key;
+}
+
+std::string hub_key(std::uint64_t hub) {
+  std::string key(kHubPrefix);
+  append_be64(key, hub);
   return key;
 }
 

@@ -14,7 +14,7 @@
 //   f <epoch 8> <mono ms 8> <what 1> <subject>  → when to look again, inverted: the earliest last
 //   F <epoch 8> <clock 8> <mono ms 8> <what 1> <subject>   → the same by one of several clocks
 //   p <session 8>                               → a session on another machine is there: presence.h
-//   P                                           → the hub that serves a store of several machines
+//   P <hub 8>                                   → a hub that serves a store of several machines
 //   r <agent 4> <session 4> <hash 8>            → request ids (rule 12)
 //   a <agent 4> <session 4> <hash 8>            → answers kept by request id: answers.h
 //   d <id>                                      → leases that ended against their holder's will
@@ -57,6 +57,8 @@ std::string counter_key(const Owner& owner);
 std::string session_counter_key(const Owner& owner);
 kv::Range session_counters(const Owner& owner);  // of all sessions of its agent
 std::string waiter_key(const LeaseId& id);
+// Of a lease or a waiter, by its row; nullopt: it is another row.
+std::optional<LeaseId> id_in_row_key(std::string_view key);
 std::string claim_key(Holding holding, Mode mode, const key::Place& place, const LeaseId& id,
                       std::uint16_t slot);
 std::string part_key(std::string_view whole, const LeaseId& waiter);  // whole: see whole_names()
@@ -79,8 +81,9 @@ inline constexpr std::string_view kEventPrefix = "e";
 inline constexpr std::string_view kActivityPrefix = "h";
 inline constexpr std::string_view kTracePrefix = "j";
 inline constexpr std::string_view kHistoryKey = "t";
-// Put and guarded by wiring/etcd, with kWhileOpen. No rule of the table reads it.
-inline constexpr std::string_view kServedKey = "P";
+// Put by hubs, with kWhileOpen, to be seen. No rule of the table reads it.
+inline constexpr std::string_view kHubPrefix = "P";
+std::string hub_key(std::uint64_t hub);
 
 // What a due row asks to look at.
 enum class Due : char {

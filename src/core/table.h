@@ -41,6 +41,8 @@ class Table {
   // what it waits for now. kDeadlock: a cycle shows only now, and the waiter has left the queue.
   // Error lost: neither waiter nor lease any more.
   Result<AcquireReply> poll(const LeaseId& id);
+  // From now on it is this process that waits; the place stays. False: it does not wait any more.
+  Result<bool> move_waiter(const LeaseId& id, const Attachment& process, std::uint64_t wake);
   // Leaves the queue. If the request was granted meanwhile, the grant stays and is the answer.
   Result<AcquireReply> cancel(const LeaseId& id, const std::string& cause);
 
@@ -103,6 +105,7 @@ class Table {
   Result<bool> clear_the_way(const Lease& lease, Findings& findings, const State::Mark& before);
   Result<bool> reap_all(const Findings& findings, bool& full);
   Result<AcquireReply> resume(const AcquireRequest& request, Waiter waiter);
+  Result<void> refile(const Waiter& before, Waiter after, const Attachment& process);
   Result<AcquireReply> grant(const AcquireRequest& request, Lease lease);
   Result<AcquireReply> refuse(const Lease& draft, Findings findings);
   Result<AcquireReply> enqueue(const AcquireRequest& request, Lease draft, Findings findings);

@@ -34,7 +34,7 @@ Realm::Realm(kv::Flavour flavour)
 Context Realm::context(std::uint64_t ticket) const {
   Context context;
   context.now = now_;
-  context.epoch = store_->epoch();
+  context.epoch = at_rest().epoch();
   context.ticket = ticket;
   context.prober = &prober;
   context.limits = limits;
@@ -192,7 +192,7 @@ Waiter Realm::waiter(const LeaseId& id) {
 
 std::vector<Lease> Realm::leases() {
   std::vector<Lease> all;
-  auto txn = store_->begin(kv::Access::kRead);
+  auto txn = at_rest().begin(kv::Access::kRead);
   const Context now = observer();
   State state(**txn, now);
   std::string from;
@@ -209,7 +209,7 @@ std::vector<Lease> Realm::leases() {
 // In queue order.
 std::vector<Waiter> Realm::waiters() {
   std::vector<Waiter> all;
-  auto txn = store_->begin(kv::Access::kRead);
+  auto txn = at_rest().begin(kv::Access::kRead);
   const Context now = observer();
   State state(**txn, now);
   std::string from;
@@ -226,7 +226,7 @@ std::vector<Waiter> Realm::waiters() {
 }
 
 std::vector<Event> Realm::events() {
-  auto txn = store_->begin(kv::Access::kRead);
+  auto txn = at_rest().begin(kv::Access::kRead);
   const Context now = observer();
   State state(**txn, now);
   auto all = events_after(state, 0, SIZE_MAX);
@@ -251,7 +251,7 @@ std::vector<std::string> Realm::story() {
 
 std::map<std::string, std::string> Realm::rows() {
   std::map<std::string, std::string> all;
-  auto txn = store_->begin(kv::Access::kRead);
+  auto txn = at_rest().begin(kv::Access::kRead);
   const auto done = (*txn)->scan(
       {std::string(1, '\0'), "\xff"},
       [&](const kv::Row& row) {
@@ -264,7 +264,7 @@ std::map<std::string, std::string> Realm::rows() {
 }
 
 void Realm::audit() {
-  auto txn = store_->begin(kv::Access::kRead);
+  auto txn = at_rest().begin(kv::Access::kRead);
   const auto problems = core::audit(**txn, context(0));
   ASSERT_TRUE(problems.has_value()) << problems.error().message;
   EXPECT_TRUE(problems->empty()) << testing::PrintToString(*problems);

@@ -40,6 +40,8 @@ class FakeProber final : public Prober {
 class Realm {
  public:
   explicit Realm(kv::Flavour flavour);
+  // On another store, which must outlive it. It has no reboot() and no store().
+  explicit Realm(kv::Store& elsewhere) : elsewhere_(&elsewhere) {}
 
   Limits limits;
   FakeProber prober;
@@ -98,11 +100,13 @@ class Realm {
  private:
   Context context(std::uint64_t ticket) const;
   Context observer() const;
-  kv::Store& through() { return machine == nullptr ? *store_ : machine->store(); }
+  kv::Store& at_rest() const { return elsewhere_ == nullptr ? *store_ : *elsewhere_; }
+  kv::Store& through() const { return machine == nullptr ? at_rest() : machine->store(); }
 
   Now now_{.mono_ms = 1'000'000, .wall_ms = 1'700'000'000'000};
   kv::Epoch epoch_{.id = 1, .fence_offset = 1'000'000, .start_mono_ms = 900'000};
   std::unique_ptr<kv::MemoryStore> store_;
+  kv::Store* elsewhere_ = nullptr;  // instead of that
   std::uint64_t next_ticket_ = 1;
   std::uint64_t next_process_ = 10'000;
 };

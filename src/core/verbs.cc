@@ -356,6 +356,15 @@ Result<std::vector<Lease>> Table::break_leases(const BreakRequest& how,
   return broken;
 }
 
+Result<bool> Table::move_waiter(const LeaseId& id, const Attachment& process, std::uint64_t wake) {
+  LK_ASSIGN(const std::optional<Waiter> waiter, state_.waiter(id));
+  if (!waiter) return false;
+  Waiter after = *waiter;
+  after.wake = wake;
+  LK_CHECK(refile(*waiter, std::move(after), process));
+  return true;
+}
+
 Result<void> Table::note_deaths(const std::vector<LeaseId>& ids) {
   for (const LeaseId& id : ids) {
     if (!settler_.room_left()) break;

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "core/rows.h"
 #include "layout/keep_up.h"
+#include "realm/server.h"
 #include "service/commands.h"
 
 namespace lockkeeper::hub {
@@ -34,6 +36,35 @@ bool changes(Role role) {
 
 }  // namespace
 
+void Desk::rows_changed(const std::vector<std::string>& keys) {
+  std::vector<core::LeaseId> ids;
+  bool happened = keys.empty();  // some may not have been heard
+  for (const std::string& key : keys) {
+    if (auto id = core::id_in_row_key(key)) ids.push_back(*id);
+    happened = happened || key.starts_with(core::kEventPrefix);
+  }
+  if (!ids.empty()) waits.changed(ids);
+  if (happened) changed();
+}
+
+core::Alive remote_alive(const Desk& desk, const core::Attachment& client) {
+  const std::uint64_t number = client.start_ticks;
+  if (!client.has_session()) {
+    const auto of_relay = desk.sessions.alive(number);
+    return of_relay ? *of_relay : desk.waits.alive(number);
+  }
+  if (desk.shared == nullptr) return core::Alive::kUnknown;
+  const Presence& here = *desk.shared->presence();
+  const auto since = here.kept_since(client.session());
+  if (!since) return core::Alive::kUnknown;
+  if (const auto process = here.probe(client)) return *process;
+  if (const auto of_relay = desk.sessions.alive(number)) return *of_relay;
+  if (const auto waiting = desk.waits.seen(number)) return *waiting;
+  // It has come from another hub, or with a call to another hub: it is heard of within a minute.
+  const bool new_here = desk.clock.now().mono_ms - *since < realm::kSessionMs;
+  return new_here ? core::Alive::kAlive : core::Alive::kDead;
+}
+
 void bury(Desk& desk, HubRealms& realms) {
   const Sessions::Deaths deaths = desk.sessions.take_deaths();
   if (!deaths.any()) return;
@@ -49,7 +80,8 @@ void bury(Desk& desk, HubRealms& realms) {
 void keep_up(HubRealms& realms) {
   for (HubRealm* const realm : realms.all()) {
     if (realm->is_kept_up.exchange(true)) continue;
-    static_cast<void>(layout::keep_up(realm->site.table()));  // tried again in a second
+    static_cast<void>(realm->keep_presence());  // tried again in a second, as is the next
+    static_cast<void>(layout::keep_up(realm->site.table()));
     realm->is_kept_up = false;
   }
 }
@@ -104,12 +136,52 @@ Result<service::OpenReply> Door::open(const service::OpenCall& call) {
 
 // --- asking for leases ---------------------------------------------------------------------------
 
+// In a table that several hubs serve, processes name their session: that of their relay, or this
+// hub's own.
+std::uint64_t Door::session() const {
+  if (relay_.empty()) return realm_.presence()->own();
+  return Presence::row_of(person_.name, Sessions::session_in(relay_));
+}
+
+// A process as the table knows it.
+core::Attachment Door::as_known(const core::Attachment& sent) const {
+  const Presence* const presence = realm_.presence();
+  if (from_ == From::kHere) return presence == nullptr ? sent : presence->in_own_session(sent);
+  if (!sent.is_remote()) return {};
+  if (presence == nullptr) return core::Attachment::remote(sent.start_ticks);
+  return core::Attachment::remote(sent.start_ticks, session());
+}
+
+// Its relay answers for that process: here, or at another hub, which then keeps the session.
+Result<void> Door::check_answered_for(std::uint64_t number) {
+  Presence* const presence = realm_.presence();
+  if (presence == nullptr || presence->kept_since(session())) {
+    return desk_.sessions.attach(person_.name, relay_, realm_.name, number);
+  }
+  LK_CHECK(Sessions::check_mark(person_.name, number));
+  LK_ASSIGN(const bool there, presence->is_there(session()));
+  if (there) return {};
+  return fail(Code::kLost, "the session between this machine and the hubs has ended",
+              "ask again: the relay begins another one");
+}
+
 // A process of another machine means nothing here, unless its relay answers for it.
 Result<core::Attachment> Door::attached(const core::Attachment& sent) {
-  if (from_ == From::kHere) return sent;
-  if (relay_.empty() || !sent.is_remote()) return core::Attachment{};
-  LK_CHECK(desk_.sessions.attach(person_.name, relay_, realm_.name, sent.start_ticks));
-  return core::Attachment::remote(sent.start_ticks);
+  if (from_ == From::kNetwork && (relay_.empty() || !sent.is_remote())) return core::Attachment{};
+  if (from_ == From::kNetwork) LK_CHECK(check_answered_for(sent.start_ticks));
+  return as_known(sent);
+}
+
+core::Attachment Door::as_waiting(std::uint64_t number) const {
+  if (realm_.presence() == nullptr) return core::Attachment::remote(number);
+  return core::Attachment::remote(number, session());
+}
+
+// Who waits, where the caller keeps its own wait.
+Result<core::Attachment> Door::waiting_here(const AcquireCall& call) {
+  if (realm_.presence() == nullptr || !call.wait || call.attachment.attached()) return call.waiter;
+  LK_ASSIGN(const core::Attachment own, realm_.site.table().own_slot());
+  return as_known(own);
 }
 
 Result<AcquireCall> Door::prepared(const AcquireCall& sent) {
@@ -117,7 +189,9 @@ Result<AcquireCall> Door::prepared(const AcquireCall& sent) {
   AcquireCall call = sent;
   LK_ASSIGN(call.caller, caller(Role::kLock, sent.caller));
   LK_ASSIGN(call.attachment, attached(sent.attachment));
-  if (from_ == From::kNetwork) {
+  if (from_ == From::kHere) {
+    LK_ASSIGN(call.waiter, waiting_here(call));
+  } else {
     call.wake = 0;
     call.terms.layout.clear();
     call.terms.artefact.clear();
@@ -167,7 +241,7 @@ Result<Reply<AcquireResult>> Door::acquire(const AcquireCall& sent, std::int64_t
   Wait wait{&realm_, call.caller, {}, 0};
   if (kept_here) {
     call.wake = wait.number = realm_.site.table().new_ticket();
-    call.waiter = core::Attachment::remote(wait.number);
+    call.waiter = as_waiting(wait.number);
     if (wait_ms != service::kWaitForever) wait.until_ms = desk_.clock.now().mono_ms + wait_ms;
     desk_.waits.announce(wait.number);
   }
@@ -209,6 +283,21 @@ Result<Reply<std::vector<AcquireResult>>> Door::acquire_together(
   return reply;
 }
 
+// Its client has asked another hub until now. A relay's waits move with its session.
+Result<void> Door::move_here(const core::Waiter& waiter) {
+  const Presence* const presence = realm_.presence();
+  if (presence == nullptr) return {};
+  const core::Attachment& waiting = waiter.request.holds.front();
+  if (presence->kept_since(waiting.session())) return {};
+  if (!relay_.empty() && waiting.session() == session()) return {};
+  const std::uint64_t number = waiter.wake;
+  LK_CHECK(realm_.site.table().write([&](core::Table& table) -> Result<bool> {
+    LK_CHECK(table.move_waiter(waiter.request.id, as_waiting(number), number));
+    return false;
+  }));
+  return {};
+}
+
 Result<std::optional<AcquireResult>> Door::find_wait(const core::LeaseId& id) {
   LK_CHECK(person_.must_have(Role::kLock));
   const auto not_yours = [&] {
@@ -225,6 +314,7 @@ Result<std::optional<AcquireResult>> Door::find_wait(const core::LeaseId& id) {
     const core::Lease& request = waiter.request;
     if (request.id != id || !person_.owns(request.owner)) continue;
     if (!request.holds.front().is_remote()) return not_yours();
+    LK_CHECK(move_here(waiter));
     desk_.waits.add({&realm_, {request.owner, {}, {}, {}}, id, waiter.wake});
     return std::nullopt;
   }
@@ -299,6 +389,7 @@ Result<Reply<AcquireResult>> Door::leave(const service::LeaveCall& sent) {
 Result<Reply<core::ReleaseReply>> Door::release(const service::ReleaseCall& sent) {
   service::ReleaseCall call = sent;
   const bool kept_there = !relay_.empty() && sent.by.is_remote();
+  call.by = as_known(sent.by);
   if (from_ == From::kNetwork && !kept_there) {
     call.by = {};
     call.only_own_hold = false;

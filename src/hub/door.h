@@ -27,6 +27,9 @@ struct Desk {
   explicit Desk(const Clock& clock_given)
       : clock(clock_given), waits(clock_given), sessions(clock_given) {}
 
+  // Rows of the shared table, by whatever hub: those who wait for them look again.
+  void rows_changed(const std::vector<std::string>& keys);
+
   const Clock& clock;
   Metrics metrics;
   Quotas quotas;
@@ -34,16 +37,15 @@ struct Desk {
   Sessions sessions;
   std::atomic<bool> draining = false;     // nothing new is granted
   std::function<void()> changed = [] {};  // after a call that may have changed a table
-  // May relays still rely on this hub? An error: it is cut off from its store, and another hub may
-  // have taken its place.
+  // Of a table that other hubs serve, too. Null: there is none.
+  HubRealm* shared = nullptr;
+  // May relays still rely on this hub? An error: it is cut off from its store, whose rows for its
+  // sessions may go.
   std::function<Result<void>()> may_vouch = [] { return Result<void>(); };
 };
 
-// For the tables: does that client live?
-inline core::Alive remote_alive(const Desk& desk, std::uint64_t number) {
-  const auto of_relay = desk.sessions.alive(number);
-  return of_relay ? *of_relay : desk.waits.alive(number);
-}
+// For the tables: does that client live? Of a session that this hub does not keep, it cannot tell.
+core::Alive remote_alive(const Desk& desk, const core::Attachment& client);
 
 // Ends what the dead have left, also for those who use the table without the hub.
 void bury(Desk& desk, HubRealms& realms);
@@ -105,7 +107,13 @@ class Door final : public service::Service {
  private:
   Result<service::Caller> caller(Role role, const service::Caller& sent);
   Result<service::AcquireCall> prepared(const service::AcquireCall& sent);
+  std::uint64_t session() const;
+  core::Attachment as_known(const core::Attachment& sent) const;
+  core::Attachment as_waiting(std::uint64_t number) const;
+  Result<void> check_answered_for(std::uint64_t number);
   Result<core::Attachment> attached(const core::Attachment& sent);
+  Result<core::Attachment> waiting_here(const service::AcquireCall& call);
+  Result<void> move_here(const core::Waiter& waiter);
   Result<void> bury_waiter(const core::LeaseId& id);
   Result<void> check_parent(const service::ParentLease& parent);
   Result<std::optional<Quotas::Asking>> check_quota(std::size_t more, service::Service& inner);

@@ -47,6 +47,7 @@ Result<void> HubRealm::take() {
 }
 
 Result<void> HubRealm::tell_place(const std::string& address, bool asks) {
+  address_ = address;
   const std::string line = to_line(HubPlace{address, name, asks, ::geteuid()});
   if (::ftruncate(taken_->get(), 0) == 0 && write_all(taken_->get(), line)) return {};
   return fail(errno_error(errno, site.realm().store_folder + "/" + kHubLockName, Code::kFailed));

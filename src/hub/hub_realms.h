@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "hub/pace.h"
 #include "hub/people/person.h"
+#include "hub/presence.h"
 #include "service/site.h"
 
 namespace lockkeeper::hub {
@@ -26,8 +27,13 @@ struct HubRealm {
 
   // Only one hub can judge the clients that wait in a table. store_busy: another one has it.
   Result<void> take();
+  // Its table is one that other hubs serve, too. REQUIRES: the table is open; before any request.
+  void share(std::unique_ptr<Presence> presence) { presence_ = std::move(presence); }
+  Presence* presence() const { return presence_.get(); }  // null: no other hub serves it
   // So that `lockkeeper open` finds the hub.
   Result<void> tell_place(const std::string& address, bool asks);
+  // Its rows among those of other hubs are there; see Presence::keep_up().
+  Result<void> keep_presence() { return presence_ ? presence_->keep_up(address_) : Result<void>(); }
   // The settings as they are now, or were a moment ago: looking costs as much as a lock.
   Result<void> follow_settings();
 
@@ -39,6 +45,8 @@ struct HubRealm {
  private:
   std::atomic<std::int64_t> followed_ms_ = 0;
   std::optional<Fd> taken_;
+  std::unique_ptr<Presence> presence_;
+  std::string address_;  // as clients of this machine call it
 };
 
 // Segments of letters, digits, '.', '_' and '-' with '/' between, at most 120 characters: what

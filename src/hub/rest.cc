@@ -268,6 +268,7 @@ Result<void> Rest::events(const Visit& visit) {
 std::optional<Result<Answer>> Rest::about_the_hub(const Visit& visit) {
   if (visit.is("GET", {"v1", "realms"})) return list_realms(visit);
   if (visit.is("POST", {"v1", "realms"})) return create_realm(visit);
+  if (visit.is("GET", {"v1", "hubs"})) return list_hubs(visit);
   if (visit.is("POST", {"v1", "drain"})) return drain(visit);
   if (visit.is("POST", {"v1", "beat"})) return beat(visit);
   return std::nullopt;
@@ -297,6 +298,23 @@ Result<Answer> Rest::create_realm(const Visit& visit) {
   return Answer{201, {{"name", realm->name}}};
 }
 
+// Those that serve one table together.
+Result<Answer> Rest::list_hubs(const Visit& visit) {
+  LK_CHECK(visit.person.must_have(Role::kRead));
+  Json json{{"hubs", Json::array()}};
+  if (desk_.shared == nullptr || !visit.person.may_enter(desk_.shared->name)) {
+    return Answer{200, std::move(json)};
+  }
+  Presence& presence = *desk_.shared->presence();
+  LK_ASSIGN(const std::vector<KnownHub> hubs, presence.hubs());
+  for (const KnownHub& hub : hubs) {
+    json["hubs"].push_back({{"machine", hub.machine},
+                            {"address", text_or_null(hub.address)},
+                            {"this", hub.id == presence.id()}});
+  }
+  return Answer{200, std::move(json)};
+}
+
 Result<Answer> Rest::drain(const Visit& visit) {
   LK_CHECK(visit.person.must_have(Role::kAdmin));
   LK_ASSIGN(Body body, Body::parse(visit.request.body));
@@ -304,6 +322,15 @@ Result<Answer> Rest::drain(const Visit& visit) {
   LK_CHECK(body.done());
   desk_.draining = on;
   return Answer{200, {{"draining", on}}};
+}
+
+// In the table that several hubs serve. True: the session has gone.
+Result<bool> Rest::keep_session(Sessions::Beat& beat, bool begins) {
+  if (desk_.shared == nullptr) return false;
+  const std::uint64_t session = Presence::row_of(beat.person, beat.session);
+  LK_ASSIGN(beat.kept, desk_.shared->presence()->keep(session, begins));
+  if (!beat.kept) desk_.sessions.lose(beat.person, beat.session);
+  return !beat.kept;
 }
 
 // A relay says who lives on its machine (sessions.h).
@@ -314,6 +341,7 @@ Result<Answer> Rest::beat(const Visit& visit) {
   const std::string version = body.text("version").value_or("unknown");
   Sessions::Beat beat{visit.person.name, body.text("session").value_or(""), {}, {}, 0};
   beat.at_ms = static_cast<std::int64_t>(body.number("at").value_or(0));
+  const bool begins = body.flag("begins");
   const std::vector<std::string> living = body.texts("living");
   const std::vector<std::string> gone = body.texts("gone");
   if (protocol != static_cast<std::uint64_t>(realm::kHubProtocol)) {
@@ -327,12 +355,14 @@ Result<Answer> Rest::beat(const Visit& visit) {
   LK_ASSIGN(beat.living, numbers_in(living));
   LK_ASSIGN(beat.gone, numbers_in(gone));
   LK_CHECK(desk_.may_vouch());
+  LK_ASSIGN(const bool is_lost, keep_session(beat, begins));
   LK_ASSIGN(const std::vector<std::uint64_t> lost, desk_.sessions.beat(beat));
   bury(desk_, realms_);
   Json json{
       {"protocol", realm::kHubProtocol},         {"version", LOCKKEEPER_VERSION},
       {"name", text_or_null(visit.person.name)}, {"mark", Sessions::mark_of(visit.person.name)},
       {"session_ms", realm::kSessionMs},         {"lost", Json::array()}};
+  if (is_lost) json["session"] = "lost";
   for (const std::uint64_t number : lost) json["lost"].push_back(std::to_string(number));
   return Answer{200, std::move(json)};
 }

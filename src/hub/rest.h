@@ -53,7 +53,9 @@ class Rest {
   Result<Answer> list_realms(const Visit& visit);
   Result<Answer> create_realm(const Visit& visit);
   Result<Answer> drain(const Visit& visit);
+  Result<Answer> list_hubs(const Visit& visit);
   Result<Answer> beat(const Visit& visit);
+  Result<bool> keep_session(Sessions::Beat& beat, bool begins);
   std::optional<Result<Answer>> about_the_hub(const Visit& visit);
 
   Result<std::unique_ptr<Seat>> seat(const Visit& visit);

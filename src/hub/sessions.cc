@@ -23,6 +23,11 @@ std::unexpected<Error> too_many() {
               "end some of them");
 }
 
+Error not_yours() {
+  return {Code::kInvalidInput, "the number of the process is not one of this session's",
+          "stop the relay on this machine and ask again"};
+}
+
 bool is_over(std::int64_t beat_ms, std::int64_t now) {
   return now - beat_ms >= realm::kSessionMs;
 }
@@ -42,6 +47,15 @@ RelayMark mark_in(const std::string& relay) {
 
 std::uint64_t Sessions::mark_of(const std::string& person) {
   return hash64(person) >> kOwnBits;
+}
+
+Result<void> Sessions::check_mark(const std::string& person, std::uint64_t number) {
+  if (number >> kOwnBits == mark_of(person)) return {};
+  return fail(not_yours());
+}
+
+std::string Sessions::session_in(const std::string& relay) {
+  return mark_in(relay).session;
 }
 
 bool Sessions::is_first_minute(std::int64_t now) const {
@@ -116,7 +130,7 @@ Result<std::vector<std::uint64_t>> Sessions::beat(const Beat& beat) {
     const auto known = numbers.find(number);
     if (known != numbers.end()) {
       known->second.missed = 0;
-    } else if (is_first_minute(now) && may_take(beat.person, number)) {
+    } else if ((beat.kept || is_first_minute(now)) && may_take(beat.person, number)) {
       numbers[number] = {0, beat.at_ms, {}};
       owners_[number] = session->first;
     } else {
@@ -135,12 +149,20 @@ Result<std::vector<std::uint64_t>> Sessions::beat(const Beat& beat) {
       numbers.erase(known);
     } else if (!may_take(beat.person, number)) {
       continue;
-    } else if (is_first_minute(now)) {
+    } else if (beat.kept || is_first_minute(now)) {
       deaths_.anywhere = true;
     }
     if (gone_.size() < kGoneMax) gone_[number] = now + realm::kSessionMs;
   }
   return lost;
+}
+
+void Sessions::lose(const std::string& person, const std::string& session) {
+  const std::lock_guard hold(mutex_);
+  const auto known = all_.find(person + '/' + session);
+  if (known == all_.end()) return;
+  drop(known);
+  all_.erase(known);
 }
 
 Result<void> Sessions::attach(const std::string& person, const std::string& relay,
@@ -157,8 +179,7 @@ Result<void> Sessions::attach(const std::string& person, const std::string& rela
     return fail(Code::kLost, "the process has ended", "ask again from a process that lives");
   }
   if (!may_take(person, number)) {
-    return fail(Code::kInvalidInput, "the number of the process is not one of this session's",
-                "stop the relay on this machine and ask again");
+    return fail(not_yours());
   }
   if (numbers.size() >= kNumbersMax) return too_many();
   numbers[number] = {0, mark.at_ms, {realm}};

@@ -32,6 +32,10 @@ class Sessions {
   // How many bits of a number are its own; above them is the mark.
   static constexpr int kOwnBits = 48;
   static std::uint64_t mark_of(const std::string& person);
+  // invalid_input: it is not one of this person's.
+  static Result<void> check_mark(const std::string& person, std::uint64_t number);
+  // Of what attach() gets as `relay`.
+  static std::string session_in(const std::string& relay);
 
   struct Beat {
     std::string person;
@@ -39,11 +43,16 @@ class Sessions {
     std::vector<std::uint64_t> living;
     std::vector<std::uint64_t> gone;
     std::int64_t at_ms = 0;  // by the clock of the relay's machine, when it was written
+    // The store says that this hub keeps the session (presence.h), so all who live are known.
+    bool kept = false;
   };
   // Returns those of `living` that are dead here. Who is missing there twice in a row is gone,
   // unless the beat is older than the call that brought the number: it may come late.
   // invalid_input: not a session. limit_exceeded: too many.
   Result<std::vector<std::uint64_t>> beat(const Beat& beat);
+
+  // The session is over: so the store says.
+  void lose(const std::string& person, const std::string& session);
 
   // From now on the number is one of that session. `relay`: the session, '@' and the time by the
   // relay's clock. invalid_input: it is not one of this person's,

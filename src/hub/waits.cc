@@ -75,15 +75,19 @@ std::size_t Waits::count() const {
 }
 
 core::Alive Waits::alive(std::uint64_t number) const {
-  const std::lock_guard hold(mutex_);
-  const std::int64_t now = now_ms();
-  if (dead_.contains(number)) return core::Alive::kDead;
+  if (const auto seen = this->seen(number)) return *seen;
   // Of an earlier life of this hub, perhaps: they have the time to come back.
-  if (now - started_ms_ < kKeptMs || announced_.contains(number)) return core::Alive::kAlive;
+  return now_ms() - started_ms_ < kKeptMs ? core::Alive::kAlive : core::Alive::kDead;
+}
+
+std::optional<core::Alive> Waits::seen(std::uint64_t number) const {
+  const std::lock_guard hold(mutex_);
+  if (dead_.contains(number)) return core::Alive::kDead;
+  if (announced_.contains(number)) return core::Alive::kAlive;
   const auto id = ids_.find(number);
-  if (id == ids_.end()) return core::Alive::kDead;
+  if (id == ids_.end()) return std::nullopt;
   const Entry& entry = *entries_.at(id->second);
-  const bool there = !entry.askers.empty() || now - entry.contact_ms < kKeptMs;
+  const bool there = !entry.askers.empty() || now_ms() - entry.contact_ms < kKeptMs;
   return there ? core::Alive::kAlive : core::Alive::kDead;
 }
 
@@ -113,6 +117,20 @@ void Waits::woken(const std::vector<std::uint64_t>& words) {
   const std::lock_guard hold(mutex_);
   woken_.insert(words.begin(), words.end());
   changed_.notify_all();
+}
+
+void Waits::changed(const std::vector<core::LeaseId>& ids) {
+  std::map<HubRealm*, std::vector<std::uint64_t>> words;
+  {
+    const std::lock_guard hold(mutex_);
+    for (const core::LeaseId& id : ids) {
+      const auto found = entries_.find(id);
+      if (found == entries_.end()) continue;
+      const Wait& wait = found->second->wait;
+      words[wait.realm].push_back(wait.number);
+    }
+  }
+  for (const auto& [realm, those] : words) realm->site.table().wake(those);
 }
 
 std::uint64_t Waits::ask(const core::LeaseId& id, std::int64_t at_most_ms, Then then) {
@@ -183,6 +201,12 @@ void Waits::remove(const Entry& entry) {
   if (entries_.erase(core::LeaseId(entry.wait.id)) > 0) ids_.erase(number);
 }
 
+// Where several hubs serve the table, the client may ask another one by now, and have its answer
+// from there. So only the table knows: nothing is decided here unless somebody asks here.
+bool Waits::is_shared(const Entry& entry) {
+  return entry.wait.realm->presence() != nullptr;
+}
+
 // Tells whoever asks; where nobody does, it is kept for the next.
 void Waits::decided(const std::shared_ptr<Entry>& entry, Outcome outcome) {
   std::vector<Asker> askers;
@@ -190,7 +214,7 @@ void Waits::decided(const std::shared_ptr<Entry>& entry, Outcome outcome) {
     const std::lock_guard hold(mutex_);
     entry->busy = false;
     askers.swap(entry->askers);
-    if (askers.empty()) {
+    if (askers.empty() && !is_shared(*entry)) {
       entry->outcome = outcome;
     } else {
       remove(*entry);
@@ -238,10 +262,11 @@ void Waits::give_up(const std::shared_ptr<Entry>& entry) {
     wait = entry->wait;
     had = entry->outcome;
   }
+  const bool shared = is_shared(*entry);
   const auto is_granted = [](const Outcome& outcome) {
     return outcome && outcome->outcome == core::Outcome::kGranted;
   };
-  if (const auto service = wait.realm->site.service()) {
+  if (const auto service = wait.realm->site.service(); service && !shared) {
     const auto left = (*service)->leave({wait.caller, wait.id, core::Outcome::kInterrupted});
     const bool granted = left && left->value.outcome == core::Outcome::kGranted;
     if (granted || (had && is_granted(*had))) {  // but not what another process of its owner keeps
@@ -255,6 +280,9 @@ void Waits::give_up(const std::shared_ptr<Entry>& entry) {
     askers.swap(entry->askers);
     remove(*entry);
     changed_.notify_all();
+  }
+  if (const auto service = wait.realm->site.service(); service && shared) {
+    static_cast<void>((*service)->purge({}));  // from now on the table finds it dead
   }
   for (const Asker& each : askers) each.then(no_wait(wait.id));
 }
@@ -286,7 +314,7 @@ void Waits::loop() {
       if (entry->busy) continue;
       if (entry->askers.empty() && now - entry->contact_ms >= kKeptMs) {
         lost.push_back(entry);
-      } else if (!entry->outcome) {
+      } else if (!entry->outcome && (!entry->askers.empty() || !is_shared(*entry))) {
         looked_at.push_back(entry);
       } else {
         continue;

@@ -64,8 +64,12 @@ class Waits {
 
   // For the table: does that client live? Never blocks for long.
   core::Alive alive(std::uint64_t number) const;
+  // The same; nullopt: it is not one that is known here.
+  std::optional<core::Alive> seen(std::uint64_t number) const;
   // These were granted, perhaps: look at them now.
   void woken(const std::vector<std::uint64_t>& words);
+  // The rows of these have changed, by whatever hub.
+  void changed(const std::vector<core::LeaseId>& ids);
   // Answers everybody that asks with kQueued; places stay.
   void close();
 
@@ -88,6 +92,7 @@ class Waits {
   using Entries = std::map<core::LeaseId, std::shared_ptr<Entry>>;
 
   std::int64_t now_ms() const { return clock_.now().mono_ms; }
+  static bool is_shared(const Entry& entry);
   void loop();
   void look(const std::shared_ptr<Entry>& entry);
   Wait wait_of(const Entry& entry) const;

@@ -52,7 +52,9 @@ class WaitsTest : public testing::Test {
   void start_hub() {
     desk_.reset();
     desk_ = std::make_unique<Desk>(clock_);
-    runtime_.remote_alive = [this](std::uint64_t number) { return desk_->waits.alive(number); };
+    runtime_.remote_alive = [this](const core::Attachment& client) {
+      return desk_->waits.alive(client.start_ticks);
+    };
     runtime_.woken = [this](const auto& words) { desk_->waits.woken(words); };
   }
   Door door(const std::string& relay = "") {
@@ -271,7 +273,9 @@ TEST_F(WaitsTest, L4_WhoeverAsksWhileItsPlaceIsGivenUpIsAnswered) {
 
 // Its relay says both: that it is dead, and that it leaves the queue.
 TEST_F(WaitsTest, L1_WhatIsHandedToADeadProcessIsGivenOn) {
-  runtime_.remote_alive = [this](std::uint64_t number) { return remote_alive(*desk_, number); };
+  runtime_.remote_alive = [this](const core::Attachment& client) {
+    return remote_alive(*desk_, client);
+  };
   const std::string relay(32, 'a');
   const std::uint64_t number = Sessions::mark_of("alice") << Sessions::kOwnBits | 7;
   Door killed(*desk_, *realm_, {"alice", kEveryRole, {"*"}}, Door::From::kNetwork, relay);

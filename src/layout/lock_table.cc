@@ -275,7 +275,7 @@ Result<core::Attachment> LockTable::own_slot() {
 core::Alive LockTable::probe(const core::Attachment& attachment) const {
   if (attachment.is_remote()) {
     if (!runtime_.remote_alive) return core::Alive::kUnknown;
-    return runtime_.remote_alive(attachment.start_ticks);
+    return runtime_.remote_alive(attachment);
   }
   if (realm_.in_memory) return runtime_.in_memory.prober->probe(attachment);
   if (attachment.slot != 0) {

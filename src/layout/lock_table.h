@@ -75,6 +75,8 @@ class LockTable final : private core::Prober {
 
   // For waiters. Never null after success.
   Result<host::Waker*> waker();
+  // These sleep on words of this machine: something of theirs may have changed.
+  void wake(const std::vector<std::uint64_t>& words);
 
   core::Alive probe(const core::Attachment& attachment) const override;
   core::Alive alive(const core::Lease& lease) const { return core::alive_of(lease, *this); }
@@ -89,7 +91,6 @@ class LockTable final : private core::Prober {
   core::Context context(const kv::Store& store);
   std::uint64_t ticket_at(std::int64_t wall_ms);
   std::uint64_t ticket_bits();
-  void wake(const std::vector<std::uint64_t>& words);
   std::string file(const char* name) const;
 
   const Runtime& runtime_;

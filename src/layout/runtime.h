@@ -51,8 +51,8 @@ struct Runtime {
   std::string relay_program = {};
   // Of a hub: who else uses the table of a realm, once its store is open. Empty: nobody.
   std::function<Sharing(const realm::Realm&)> sharing = {};
-  // Of a hub: does the client of that session live? Must not block. Empty: nobody can tell.
-  std::function<core::Alive(std::uint64_t session)> remote_alive = {};
+  // Of a hub: does that client on another machine live? Must not block. Empty: nobody can tell.
+  std::function<core::Alive(const core::Attachment& client)> remote_alive = {};
   // Of a hub: these words were woken by a commit of this process. From any thread; may be empty.
   std::function<void(const std::vector<std::uint64_t>& words)> woken = {};
 };

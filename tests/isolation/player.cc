@@ -93,7 +93,15 @@ std::string effect_of(const Event& event) {
 class Player {
  public:
   Player(const Spec& spec, kv::Flavour flavour) : spec_(spec), realm_(flavour) {
-    for (const Session& session : spec.sessions) {
+    meet([this](std::int64_t now) { return realm_.store().open_another(now); });
+  }
+  Player(const Spec& spec, kv::Store& rows, const OpenStore& open) : spec_(spec), realm_(rows) {
+    in_memory_ = false;
+    meet([&open](std::int64_t) { return open(); });
+  }
+
+  void meet(const core::Machine::Open& open) {
+    for (const Session& session : spec_.sessions) {
       owners_[session.name] = {session.agent, session.id};
       processes_[session.name] = processes_.size() + 1;
       if (session.at.empty()) continue;
@@ -101,10 +109,10 @@ class Player {
       if (!machines_.contains(session.at)) {
         // Their clocks have nothing to do with one another.
         const auto mono_ms = static_cast<std::int64_t>(1 + 7'654'321 * machines_.size());
-        machines_[session.at] = std::make_unique<core::Machine>(realm_.store(), mono_ms);
+        machines_[session.at] = std::make_unique<core::Machine>(open, mono_ms);
       }
     }
-    for (const Step& step : spec.steps) steps_[step.name] = &step;
+    for (const Step& step : spec_.steps) steps_[step.name] = &step;
   }
 
   std::vector<std::string> run() {
@@ -160,7 +168,7 @@ class Player {
 
   void pass(std::int64_t ms) {
     realm_.pass(ms);
-    realm_.store().pass(ms);
+    if (in_memory_) realm_.store().pass(ms);
     for (const auto& [name, machine] : machines_) machine->pass(ms);
   }
 
@@ -379,6 +387,7 @@ class Player {
 
   const Spec& spec_;
   core::Realm realm_;
+  bool in_memory_ = true;
   std::map<std::string, Owner> owners_;
   std::map<std::string, std::uint64_t> processes_;
   std::map<std::string, std::unique_ptr<core::Machine>> machines_;  // by name; empty: one for all
@@ -398,6 +407,16 @@ std::vector<std::string> play(const Spec& spec, kv::Flavour flavour) {
       std::ranges::any_of(spec.sessions, [](const Session& one) { return !one.at.empty(); });
   if (several && flavour == kv::Flavour::kPessimistic) return {};  // only one machine writes there
   return Player(spec, flavour).run();
+}
+
+std::optional<std::vector<std::string>> play(const Spec& spec, const OpenStore& open) {
+  const bool of_memory = std::ranges::any_of(spec.moves, [](const Move& move) {
+    const std::string what = move.words.empty() ? "" : move.words.front();
+    return what == "reboot" || what == "vanish" || what == "stops" || what == "starts";
+  });
+  if (of_memory) return std::nullopt;
+  const std::unique_ptr<kv::Store> rows = open();
+  return Player(spec, *rows, open).run();
 }
 
 }  // namespace lockkeeper::isolation

@@ -39,7 +39,10 @@ bool MachinesWorld::begin_session(Client& client) {
   });
   if (!begun) abandoned_.push_back(session);
   client.session = begun ? session : 0;
-  if (begun) client.hub_clock = hub_of(client).sightings->own_clock();
+  if (begun) {
+    client.hub_clock = hub_of(client).sightings->own_clock();
+    hub_of(client).view->kept.insert(session);
+  }
   client.leases.clear();
   client.waiting.clear();
   return begun.has_value();
@@ -58,6 +61,7 @@ bool MachinesWorld::move_to(Client& client, std::size_t hub) {
   probe(moved ? "a session moved" : "a session came too late");
   if (!moved) return begin_session(client);
   client.hub_clock = hubs_[hub]->sightings->own_clock();
+  hubs_[hub]->view->kept.insert(session);
   return true;
 }
 
@@ -184,9 +188,30 @@ void MachinesWorld::release(Client& client) {
 }
 
 void MachinesWorld::end_session_of(Hub& hub, std::uint64_t session) {
-  const auto done = perform(
-      hub, {}, [&](Table& table) { return finished(core::end_session(table.state(), session)); });
+  const auto done = perform(hub, {}, [&](Table& table) -> Result<bool> {
+    const auto taken = core::take_over_session(table.state(), session);
+    if (!taken && taken.error().code == Code::kLost) return false;
+    LK_CHECK(taken);
+    return finished(core::end_session(table.state(), session));
+  });
   if (!done) throw Violation("L9: a session cannot be ended: " + done.error().message);
+}
+
+// A hub that has heard nothing of a client for long ends its session. The client may be elsewhere.
+void MachinesWorld::end_silent(Hub& hub) {
+  const std::set<std::uint64_t> kept = hub.view->kept;
+  for (const std::uint64_t session : kept) {
+    const auto talks = [&](const Client& client) {
+      return client.session == session && &hub_of(client) == &hub;
+    };
+    if (std::ranges::any_of(clients_, talks) || !chance(10)) continue;
+    const auto done = perform(
+        hub, {}, [&](Table& table) { return finished(core::end_session(table.state(), session)); });
+    if (hub.store == nullptr) return;
+    if (!done) continue;
+    hub.view->kept.erase(session);
+    probe("a hub ended a session that it heard no more");
+  }
 }
 
 // As a hub does that has heard of deaths: it looks at what they kept.

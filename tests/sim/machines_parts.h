@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,18 +42,22 @@ struct Plan {
   std::uint64_t nest_at = 0;
 };
 
-// What a hub knows of processes: of clients that talk to it. It knows the truth about those.
+// What a hub knows of processes: of clients that talk to it. It knows the truth about those. Those
+// that have gone elsewhere it takes for dead: it hears nothing of them any more.
 class Hears final : public core::Prober {
  public:
   Hears(const std::vector<Client>& clients, const std::vector<bool>& dead, std::size_t hub)
       : clients_(clients), dead_(dead), hub_(hub) {}
   core::Alive probe(const core::Attachment& hold) const override {
+    if (!hold.is_remote()) return core::Alive::kUnknown;
     for (const Client& client : clients_) {
-      if (!hold.is_remote() || hold.session() != client.session || client.hub != hub_) continue;
+      if (hold.session() != client.session || client.hub != hub_) continue;
       return dead_[hold.start_ticks] ? core::Alive::kDead : core::Alive::kAlive;
     }
-    return core::Alive::kUnknown;
+    return kept.contains(hold.session()) ? core::Alive::kDead : core::Alive::kUnknown;
   }
+
+  std::set<std::uint64_t> kept;  // sessions that the hub believes to keep
 
  private:
   const std::vector<Client>& clients_;

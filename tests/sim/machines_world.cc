@@ -80,6 +80,7 @@ void MachinesWorld::kill(Hub& hub) {
   hub.faulty.reset();  // what it has sent is kept by whoever waits for it
   hub.store.reset();
   hub.sightings.reset();
+  hub.view->kept.clear();
   hub.stopped_until = 0;
   probe("a hub was killed");
   note(hub.name + " is killed");
@@ -271,6 +272,7 @@ void MachinesWorld::upkeep(Hub& hub) {
   hub.next_upkeep = now_ + 1'000;
   const auto done = perform(hub, {}, [](Table& table) { return table.maintain(20); });
   if (!done) note(hub.name + " upkeep: " + done.error().message);
+  if (hub.store != nullptr) end_silent(hub);
 }
 
 }  // namespace lockkeeper::sim

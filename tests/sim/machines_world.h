@@ -63,6 +63,7 @@ class MachinesWorld {
   void go_on_until(std::int64_t time);
   void look_at_everything(Hub& hub);
   void end_session_of(Hub& hub, std::uint64_t session);
+  void end_silent(Hub& hub);
   void everything_is_forgotten();
 
   std::uint64_t below(std::uint64_t bound) { return random_below(random_, bound); }

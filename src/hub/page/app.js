@@ -3,6 +3,7 @@ import { drain, may } from "./actions.js";
 import { Api } from "./api.js";
 import { byId, h, setAttribute, setText } from "./dom.js";
 import { History } from "./history.js";
+import { Hubs } from "./hubs.js";
 import { Link } from "./link.js";
 import { Messages } from "./messages.js";
 import { Now } from "./now.js";
@@ -29,6 +30,7 @@ class Page {
   constructor() {
     this.link = new Link((news) => this.came(news));
     this.panel = new Panel(this);
+    this.hubs = new Hubs();
     this.unsaid = [];
     this.news = { events: [] };
   }
@@ -101,6 +103,7 @@ class Page {
     this.view = null;
     this.panel.close();
     byId("leave").hidden = byId("drain").hidden = true;
+    this.hubs.clear();
     byId("realm").replaceChildren();
     this.state("denied", "not logged in");
     const input = h("input", {
@@ -259,6 +262,7 @@ class Page {
     if (document.hidden) return;
     this.view?.tick();
     this.panel.tick();
+    this.hubs.tick(this.token === undefined ? null : this.api);
     this.say();
   }
 

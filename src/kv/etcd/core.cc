@@ -33,7 +33,7 @@ EtcdStore::Core::Core(EtcdOptions options, std::unique_ptr<etcd::Client> client,
       keys_(options_.address.prefix),
       client_(std::move(client)),
       seen_(std::move(seen)),
-      session_(*client_,
+      session_(*client_, options_.kept_ms,
                [this] {
                  lanes_.forget_all();
                  if (options_.on_lease_lost) options_.on_lease_lost();

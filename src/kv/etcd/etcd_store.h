@@ -13,6 +13,7 @@
 // Thread safety: as kv::Store; and a thread may have several transactions.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,6 +34,9 @@ struct EtcdOptions {
   std::string seen_file;
   etcd::Patience patience;
   std::uint32_t schema_version = 1;  // of the rows: all hubs must have the same
+  // When the answered request was sent that last kept the lease of rows put with kWhileOpen: they
+  // stay for 90 s from then on. On the clock of SystemClock; null: nobody asks.
+  std::shared_ptr<std::atomic<std::int64_t>> kept_ms;
   // The lease of rows put with kWhileOpen had ended: they may be gone. Called on any thread, which
   // must not wait for this store.
   std::function<void()> on_lease_lost;

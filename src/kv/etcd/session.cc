@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/clock.h"
 #include "base/random.h"
 
 namespace lockkeeper::kv::etcd {
@@ -33,8 +34,13 @@ Lifetime rounded(Lifetime lifetime) {
 
 }  // namespace
 
-Session::Session(Client& client, std::function<void()> lost)
-    : client_(client), lost_(std::move(lost)) {}
+Session::Session(Client& client, std::shared_ptr<std::atomic<std::int64_t>> kept_ms,
+                 std::function<void()> lost)
+    : client_(client), kept_ms_(std::move(kept_ms)), lost_(std::move(lost)) {}
+
+void Session::note_kept(std::int64_t sent_ms) {
+  if (kept_ms_) *kept_ms_ = sent_ms;
+}
 
 Session::~Session() {
   close();
@@ -64,7 +70,9 @@ Result<std::uint64_t> Session::kept_lease() {
     if (kept_ != 0) return kept_;
   }
   const std::uint64_t id = new_id();
+  const std::int64_t sent_ms = SystemClock().now().mono_ms;
   LK_CHECK(client_.grant_lease(id, kKeptSeconds));
+  note_kept(sent_ms);
   const std::lock_guard lock(mutex_);
   kept_ = id;
   if (!keeper_.joinable()) keeper_ = std::thread([this] { keep_alive(); });
@@ -120,9 +128,13 @@ void Session::keep_alive() {
 }
 
 bool Session::ask(std::uint64_t id) {
+  const std::int64_t sent_ms = SystemClock().now().mono_ms;
   const auto left = client_.keep_lease(id);
   if (!left) return false;
-  if (*left > 0) return true;
+  if (*left > 0) {
+    note_kept(sent_ms);
+    return true;
+  }
   {
     const std::lock_guard lock(mutex_);
     if (kept_ != id) return true;  // another thread has heard it too

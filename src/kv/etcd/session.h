@@ -9,10 +9,12 @@
 // Thread safety: any thread may call.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -25,8 +27,9 @@ namespace lockkeeper::kv::etcd {
 class Session {
  public:
   // `lost` is called when the kept lease was found to have ended: rows put with it may be gone.
-  // `client` must outlive this.
-  Session(Client& client, std::function<void()> lost);
+  // `kept_ms`: EtcdOptions::kept_ms. `client` must outlive this.
+  Session(Client& client, std::shared_ptr<std::atomic<std::int64_t>> kept_ms,
+          std::function<void()> lost);
   ~Session();    // as close()
   void close();  // `lost` is not called any more. The leases stay and end by themselves
   Session(const Session&) = delete;
@@ -49,8 +52,10 @@ class Session {
   Result<std::uint64_t> shared_lease(Lifetime lifetime);
   void keep_alive();
   bool ask(std::uint64_t id);  // false: ask again soon
+  void note_kept(std::int64_t sent_ms);
 
   Client& client_;
+  const std::shared_ptr<std::atomic<std::int64_t>> kept_ms_;
   const std::function<void()> lost_;
   std::mutex granting_;  // taken before mutex_
   std::mutex mutex_;

@@ -2,7 +2,6 @@
 
 #include "core/schema.h"
 #include "kv/etcd/etcd_store.h"
-#include "wiring/etcd/sole_store.h"
 
 namespace lockkeeper::wiring {
 namespace {
@@ -28,8 +27,10 @@ std::string shown_etcd(std::string_view url) {
 Result<std::unique_ptr<kv::Store>> open_etcd(std::string_view url, const std::string& seen_file,
                                              EtcdHub hub) {
   LK_ASSIGN(kv::EtcdOptions options, etcd_options(url, seen_file));
-  return SoleStore::open(std::move(options), {hub.id, std::move(hub.machine), shown_etcd(url),
-                                              std::move(hub.contact_ms)});
+  options.kept_ms = std::move(hub.kept_ms);
+  options.on_change = std::move(hub.on_change);
+  LK_ASSIGN(auto store, kv::EtcdStore::open(std::move(options)));
+  return std::unique_ptr<kv::Store>(std::move(store));
 }
 
 Result<kv::Epoch> look_at_etcd(std::string_view url, const std::string& seen_file) {

@@ -4,9 +4,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "kv/store.h"
@@ -19,16 +21,14 @@ bool is_etcd(std::string_view url);
 // What of the URL may be shown and names the table: hosts and prefix, without parameters.
 std::string shown_etcd(std::string_view url);
 
+// What a hub hears of its store; see kv::EtcdOptions.
 struct EtcdHub {
-  std::uint64_t id = 0;  // no other hub has it that could run at the same time
-  std::string machine;   // for people
-  // When the hub last knew that it alone serves the store, on this machine's clock. May be null.
-  std::shared_ptr<std::atomic<std::int64_t>> contact_ms = {};
+  std::shared_ptr<std::atomic<std::int64_t>> kept_ms = {};
+  std::function<void(const std::vector<std::string>& keys)> on_change = {};
 };
 
-// The store, for this hub alone (sole_store.h). store_busy: another one serves it. Others: see
-// kv::EtcdStore::open(). `seen_file`: where this hub remembers the newest state that it has seen;
-// its folder must exist.
+// The store, which other hubs may have open as well. Errors: see kv::EtcdStore::open().
+// `seen_file`: where this hub remembers the newest state that it has seen; its folder must exist.
 Result<std::unique_ptr<kv::Store>> open_etcd(std::string_view url, const std::string& seen_file,
                                              EtcdHub hub);
 

@@ -1,0 +1,215 @@
+#include "hub/presence.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "base/fd.h"
+#include "core/presence.h"
+#include "core/rows.h"
+#include "realm/server.h"
+
+namespace lockkeeper::hub {
+namespace {
+
+constexpr const char* kSessionFile = "/session";
+constexpr std::size_t kSessionDigits = 16;
+constexpr std::size_t kHubsMost = 1'000;
+constexpr std::uint64_t kSlotMark = std::uint64_t{1} << 63U;  // neither a slot nor a wait has it
+
+std::uint64_t session_number(std::uint64_t bits) {
+  const std::uint64_t number = bits & INT64_MAX;
+  return number > core::Attachment::kNoSession ? number : number + 2;
+}
+
+// The session that an earlier process of this hub had; 0: none.
+std::uint64_t noted_session(const std::string& path) {
+  const auto text = read_file(path, kSessionDigits + 1);
+  const std::string bytes = text ? from_hex(*text) : std::string();
+  return bytes.size() == sizeof(std::uint64_t) ? session_number(read_be64(bytes)) : 0;
+}
+
+std::string row_text(const KnownHub& hub, const std::string& address) {
+  return hub.machine + '\n' + address;
+}
+
+KnownHub hub_in(const kv::Row& row) {
+  KnownHub hub;
+  hub.id = read_be64(std::string_view(row.key).substr(core::kHubPrefix.size()));
+  const std::size_t end = row.value.find('\n');
+  hub.machine = row.value.substr(0, end);
+  if (end != std::string::npos) hub.address = row.value.substr(end + 1);
+  return hub;
+}
+
+}  // namespace
+
+Presence::Presence(service::Site& site, const Clock& clock, Random& random, KnownHub self)
+    : site_(site), clock_(clock), random_(random), self_(std::move(self)) {}
+
+std::uint64_t Presence::row_of(const std::string& person, const std::string& session) {
+  return session_number(hash64(person + '/' + session));
+}
+
+std::uint64_t Presence::own() const {
+  const std::lock_guard hold(mutex_);
+  return own_;
+}
+
+core::Attachment Presence::in_own_session(const core::Attachment& process) const {
+  return process.slot == 0 ? process : in_own_session(process.slot | kSlotMark);
+}
+
+std::optional<core::Alive> Presence::probe(const core::Attachment& client) const {
+  const bool has_slot = (client.start_ticks & kSlotMark) != 0;
+  if (!has_slot || client.session() != own()) return std::nullopt;
+  core::Attachment process;
+  process.slot = client.start_ticks & ~kSlotMark;
+  return site_.table().probe(process);
+}
+
+std::optional<std::int64_t> Presence::kept_since(std::uint64_t session) const {
+  const std::lock_guard hold(mutex_);
+  const auto known = kept_.find(session);
+  return known == kept_.end() ? std::nullopt : std::optional(known->second.since_ms);
+}
+
+// --- sessions ------------------------------------------------------------------------------------
+
+Result<bool> Presence::is_there(std::uint64_t session) {
+  core::Keeper keeper = core::Keeper::kNobody;
+  LK_CHECK(site_.table().read([&](core::Table& table) -> Result<void> {
+    LK_ASSIGN(keeper, core::keeper_of(table.state(), session, kv::Read::kPeek));
+    return {};
+  }));
+  return keeper != core::Keeper::kNobody;
+}
+
+// Put by this very process: a row of its former life goes with that.
+Result<bool> Presence::is_mine(std::uint64_t session) {
+  if (!kept_since(session)) return false;
+  core::Keeper keeper = core::Keeper::kNobody;
+  LK_CHECK(site_.table().read([&](core::Table& table) -> Result<void> {
+    LK_ASSIGN(keeper, core::keeper_of(table.state(), session, kv::Read::kPeek));
+    return {};
+  }));
+  return keeper == core::Keeper::kThisHub;
+}
+
+Result<bool> Presence::keep(std::uint64_t session, bool begins) {
+  LK_ASSIGN(const bool mine, is_mine(session));
+  bool there = mine;
+  if (!mine) {
+    LK_CHECK(site_.table().write([&](core::Table& table) -> Result<bool> {
+      LK_ASSIGN(const core::Keeper keeper,
+                core::keeper_of(table.state(), session, kv::Read::kGuarded));
+      there = keeper != core::Keeper::kNobody || begins;
+      if (keeper != core::Keeper::kNobody) {
+        LK_CHECK(core::take_over_session(table.state(), session));
+      } else if (begins) {
+        LK_CHECK(core::begin_session(table.state(), session));
+      }
+      return false;
+    }));
+  }
+  const std::lock_guard hold(mutex_);
+  if (!there) {
+    kept_.erase(session);
+    return false;
+  }
+  const std::int64_t now = now_ms();
+  Kept& kept = kept_.try_emplace(session, Kept{now, now}).first->second;
+  if (!mine) kept.since_ms = now;
+  kept.heard_ms = now;
+  return true;
+}
+
+Result<void> Presence::end_silent() {
+  std::vector<std::uint64_t> silent;
+  {
+    const std::lock_guard hold(mutex_);
+    const std::int64_t now = now_ms();
+    for (const auto& [session, kept] : kept_) {
+      if (session != own_ && now - kept.heard_ms >= realm::kSessionMs) silent.push_back(session);
+    }
+  }
+  for (const std::uint64_t session : silent) {
+    LK_CHECK(site_.table().write([&](core::Table& table) -> Result<bool> {
+      LK_CHECK(core::end_session(table.state(), session));
+      return false;
+    }));
+    const std::lock_guard hold(mutex_);
+    const auto kept = kept_.find(session);
+    const bool heard = kept != kept_.end() && now_ms() - kept->second.heard_ms < realm::kSessionMs;
+    if (kept != kept_.end() && !heard) kept_.erase(kept);
+  }
+  return {};
+}
+
+// --- this hub ------------------------------------------------------------------------------------
+
+// A number is noted before its row is put, so that a row that nobody knows goes by itself.
+Result<void> Presence::begin_own() {
+  const std::string path = site_.realm().store_folder + kSessionFile;
+  std::uint64_t number = own() == 0 ? noted_session(path) : 0;
+  bool there = false;
+  if (number != 0) {
+    LK_ASSIGN(there, keep(number, false));
+  }
+  if (!there) {
+    number = session_number(random_.next());
+    std::string bytes;
+    append_be64(bytes, number);
+    LK_CHECK(replace_file_durably(path, to_hex(bytes)));
+    LK_CHECK(keep(number, true));
+  }
+  const std::lock_guard hold(mutex_);
+  own_ = number;
+  return {};
+}
+
+Result<void> Presence::show(const std::string& address) {
+  const std::string key = core::hub_key(self_.id);
+  const std::string wanted = row_text(self_, address);
+  std::string there;
+  LK_CHECK(site_.table().read([&](core::Table& table) -> Result<void> {
+    LK_ASSIGN(const auto row, table.state().txn().get(key, kv::Read::kPeek));
+    if (row) there = row->value;
+    return {};
+  }));
+  if (there == wanted) return {};
+  LK_CHECK(site_.table().write([&](core::Table& table) -> Result<bool> {
+    LK_CHECK(table.state().txn().put(key, wanted, kv::kWhileOpen));
+    return false;
+  }));
+  return {};
+}
+
+Result<void> Presence::keep_up(const std::string& address) {
+  const std::uint64_t mine = own();
+  LK_ASSIGN(const bool there, mine == 0 ? Result<bool>(false) : is_mine(mine));
+  if (!there) LK_CHECK(begin_own());
+  LK_CHECK(show(address));
+  return end_silent();
+}
+
+void Presence::leave() {
+  static_cast<void>(site_.table().write([&](core::Table& table) -> Result<bool> {
+    LK_CHECK(table.state().txn().erase(core::hub_key(self_.id)));
+    return false;
+  }));
+}
+
+Result<std::vector<KnownHub>> Presence::hubs() {
+  std::vector<KnownHub> all;
+  const std::string prefix(core::kHubPrefix);
+  LK_CHECK(site_.table().read([&](core::Table& table) {
+    const auto add = [&](const kv::Row& row) {
+      if (row.key.size() == prefix.size() + sizeof(std::uint64_t)) all.push_back(hub_in(row));
+      return all.size() < kHubsMost;
+    };
+    return table.state().txn().scan({prefix, kv::end_of_prefix(prefix)}, add, kv::Read::kPeek);
+  }));
+  return all;
+}
+
+}  // namespace lockkeeper::hub
