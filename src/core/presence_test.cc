@@ -162,5 +162,26 @@ TEST_F(Machines, Rule07_I5_ThatASessionHasNoRowIsGuarded) {
   EXPECT_EQ((*txn)->commit()->fate, kv::Fate::kConflict);
 }
 
+TEST_F(Machines, Rule05_L6_AWaiterIsBuriedByWhoeverKnewItsProcess) {
+  const auto bury = [&](const LeaseId& id, const Attachment& process) {
+    EXPECT_TRUE(on(0).run([&](Table& table) -> Result<bool> {
+      LK_CHECK(table.bury_waiter(id, process));
+      return true;
+    }));
+  };
+  const Lease first = on(1).granted(kAnn, {x("a")});
+  const Attachment process = begun(0, 77, 1);
+  const Lease bob = on(0).queued(waiting(kBob, process));
+  const Lease cat = on(1).queued(waiting(kCat, begun(1, 78, 2)));
+  bury(bob.id, Attachment::remote(9, 77));  // another process waits by now
+  EXPECT_TRUE(on(1).waits(bob.id));
+  ASSERT_TRUE(on(1).release(kAnn, first.id));
+  EXPECT_TRUE(on(1).holds(bob.id));  // handed over, and not confirmed
+  bury(bob.id, process);
+  EXPECT_FALSE(on(1).holds(bob.id));
+  EXPECT_TRUE(on(1).holds(cat.id));
+  EXPECT_THAT(realm_.story(), Contains("ended bob a [died]"));
+}
+
 }  // namespace
 }  // namespace lockkeeper::core

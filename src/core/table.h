@@ -43,6 +43,9 @@ class Table {
   Result<AcquireReply> poll(const LeaseId& id);
   // From now on it is this process that waits; the place stays. False: it does not wait any more.
   Result<bool> move_waiter(const LeaseId& id, const Attachment& process, std::uint64_t wake);
+  // That process has died. What it waited for, and was handed and has not confirmed, goes on to
+  // others; nothing happens if another process waits by now.
+  Result<void> bury_waiter(const LeaseId& id, const Attachment& process);
   // Leaves the queue. If the request was granted meanwhile, the grant stays and is the answer.
   Result<AcquireReply> cancel(const LeaseId& id, const std::string& cause);
 

@@ -365,6 +365,18 @@ Result<bool> Table::move_waiter(const LeaseId& id, const Attachment& process, st
   return true;
 }
 
+Result<void> Table::bury_waiter(const LeaseId& id, const Attachment& process) {
+  LK_ASSIGN(const std::optional<Waiter> waiter, state_.waiter(id));
+  if (waiter && waiter->request.holds == Holds{process}) {
+    LK_CHECK(settler_.drop(*waiter, "cancelled", "died"));
+    return settler_.settle();
+  }
+  LK_ASSIGN(const Lease* const handed, state_.lease(id));
+  if (handed == nullptr || is_confirmed(*handed) || handed->holds != Holds{process}) return {};
+  LK_CHECK(settler_.end(Lease(*handed), {"ended", "died", "", {}}, true));
+  return settler_.settle();
+}
+
 Result<void> Table::note_deaths(const std::vector<LeaseId>& ids) {
   for (const LeaseId& id : ids) {
     if (!settler_.room_left()) break;

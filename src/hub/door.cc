@@ -172,9 +172,10 @@ Result<core::Attachment> Door::attached(const core::Attachment& sent) {
   return as_known(sent);
 }
 
+// Not of its relay's session: a relay that only waits does not beat.
 core::Attachment Door::as_waiting(std::uint64_t number) const {
-  if (realm_.presence() == nullptr) return core::Attachment::remote(number);
-  return core::Attachment::remote(number, session());
+  const Presence* const presence = realm_.presence();
+  return presence == nullptr ? core::Attachment::remote(number) : presence->in_own_session(number);
 }
 
 // Who waits, where the caller keeps its own wait.
@@ -283,13 +284,12 @@ Result<Reply<std::vector<AcquireResult>>> Door::acquire_together(
   return reply;
 }
 
-// Its client has asked another hub until now. A relay's waits move with its session.
+// Its client has asked another hub until now.
 Result<void> Door::move_here(const core::Waiter& waiter) {
   const Presence* const presence = realm_.presence();
   if (presence == nullptr) return {};
   const core::Attachment& waiting = waiter.request.holds.front();
   if (presence->kept_since(waiting.session())) return {};
-  if (!relay_.empty() && waiting.session() == session()) return {};
   const std::uint64_t number = waiter.wake;
   LK_CHECK(realm_.site.table().write([&](core::Table& table) -> Result<bool> {
     LK_CHECK(table.move_waiter(waiter.request.id, as_waiting(number), number));

@@ -12,7 +12,7 @@ namespace lockkeeper::hub {
 namespace {
 
 constexpr const char* kSessionFile = "/session";
-constexpr std::size_t kSessionDigits = 16;
+constexpr std::size_t kNumberDigits = 16;
 constexpr std::size_t kHubsMost = 1'000;
 constexpr std::uint64_t kSlotMark = std::uint64_t{1} << 63U;  // neither a slot nor a wait has it
 
@@ -23,7 +23,7 @@ std::uint64_t session_number(std::uint64_t bits) {
 
 // The session that an earlier process of this hub had; 0: none.
 std::uint64_t noted_session(const std::string& path) {
-  const auto text = read_file(path, kSessionDigits + 1);
+  const auto text = read_file(path, kNumberDigits + 1);
   const std::string bytes = text ? from_hex(*text) : std::string();
   return bytes.size() == sizeof(std::uint64_t) ? session_number(read_be64(bytes)) : 0;
 }

@@ -3,12 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <chrono>
 #include <future>
 
 #include "base/test_folder.h"
 #include "hub/door.h"
+#include "hub/testing.h"
 #include "kv/memory/memory_store.h"
 #include "realm/server.h"
 #include "service/commands.h"
@@ -16,21 +16,6 @@
 
 namespace lockkeeper::hub {
 namespace {
-
-// The hub's thread reads it while a test sets it.
-class SteppedClock final : public Clock {
- public:
-  explicit SteppedClock(std::int64_t start_ms) : start_ms_(start_ms) {}
-  Now now() const override {
-    const std::int64_t passed = passed_ms_;
-    return {start_ms_ + passed, 1'768'663'800'000 + passed};
-  }
-  void advance(std::int64_t ms) { passed_ms_ += ms; }
-
- private:
-  const std::int64_t start_ms_;
-  std::atomic<std::int64_t> passed_ms_ = 0;
-};
 
 // One of them, on a machine of its own.
 struct OneHub {

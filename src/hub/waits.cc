@@ -262,17 +262,31 @@ void Waits::give_up(const std::shared_ptr<Entry>& entry) {
     wait = entry->wait;
     had = entry->outcome;
   }
-  const bool shared = is_shared(*entry);
+  if (is_shared(*entry)) return bury(entry, wait);
   const auto is_granted = [](const Outcome& outcome) {
     return outcome && outcome->outcome == core::Outcome::kGranted;
   };
-  if (const auto service = wait.realm->site.service(); service && !shared) {
+  if (const auto service = wait.realm->site.service()) {
     const auto left = (*service)->leave({wait.caller, wait.id, core::Outcome::kInterrupted});
     const bool granted = left && left->value.outcome == core::Outcome::kGranted;
     if (granted || (had && is_granted(*had))) {  // but not what another process of its owner keeps
       static_cast<void>((*service)->release({wait.caller, {}, {wait.id}, {}, false, {}, true}));
     }
   }
+  forget(entry, wait.id);
+}
+
+// The same where several hubs serve the table: its client may ask another one by now.
+void Waits::bury(const std::shared_ptr<Entry>& entry, const Wait& wait) {
+  const core::Attachment process = wait.realm->presence()->in_own_session(wait.number);
+  static_cast<void>(wait.realm->site.table().write([&](core::Table& table) -> Result<bool> {
+    LK_CHECK(table.bury_waiter(wait.id, process));
+    return false;
+  }));
+  forget(entry, wait.id);
+}
+
+void Waits::forget(const std::shared_ptr<Entry>& entry, const core::LeaseId& id) {
   std::vector<Asker> askers;  // whoever came too late
   {
     const std::lock_guard hold(mutex_);
@@ -281,10 +295,7 @@ void Waits::give_up(const std::shared_ptr<Entry>& entry) {
     remove(*entry);
     changed_.notify_all();
   }
-  if (const auto service = wait.realm->site.service(); service && shared) {
-    static_cast<void>((*service)->purge({}));  // from now on the table finds it dead
-  }
-  for (const Asker& each : askers) each.then(no_wait(wait.id));
+  for (const Asker& each : askers) each.then(no_wait(id));
 }
 
 void Waits::loop() {

@@ -99,6 +99,8 @@ class Waits {
   void remove(const Entry& entry);
   void decided(const std::shared_ptr<Entry>& entry, Outcome outcome);
   void give_up(const std::shared_ptr<Entry>& entry);
+  void bury(const std::shared_ptr<Entry>& entry, const Wait& wait);
+  void forget(const std::shared_ptr<Entry>& entry, const core::LeaseId& id);
 
   const Clock& clock_;
   const std::int64_t started_ms_;

@@ -3,32 +3,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <future>
 #include <utility>
 
 #include "base/test_folder.h"
 #include "hub/door.h"
+#include "hub/testing.h"
 #include "kv/memory/memory_store.h"
 #include "service/commands.h"
 #include "service/local/local_service.h"
 
 namespace lockkeeper::hub {
 namespace {
-
-// The hub's thread reads it while a test sets it.
-class SteppedClock final : public Clock {
- public:
-  Now now() const override {
-    const std::int64_t passed = passed_ms_;
-    return {5'000 + passed, 1'768'663'800'000 + passed};
-  }
-  void advance(std::int64_t ms) { passed_ms_ += ms; }
-
- private:
-  std::atomic<std::int64_t> passed_ms_ = 0;
-};
 
 // A hub's table on a clock that a test sets, with one holder.
 class WaitsTest : public testing::Test {
