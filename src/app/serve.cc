@@ -208,6 +208,7 @@ Result<int> serve_hub(cli::VerbContext& context, const cli::ServeOptions& option
   const std::string place = place_of(options, opened->address());
   for (hub::HubRealm* const realm : realms.all()) {
     LK_CHECK(realm->tell_place(place, tokens != nullptr));
+    LK_CHECK(realm->keep_presence());
   }
   if (page != nullptr) {
     LK_CHECK(page->ready());

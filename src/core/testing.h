@@ -1,6 +1,5 @@
-// One realm in memory for tests: a store of either flavour, a clock that moves only when told,
-// processes as the test says, and a driver that does what the service does around each operation:
-// begin, run, commit, start over on kConflict and on `again`, stamp. Audits after every commit.
+// One realm for tests: a store, a clock that moves only when told, processes as the test says, and a
+// driver around each operation as in the service. Audits after every commit.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -40,7 +39,7 @@ class FakeProber final : public Prober {
 class Realm {
  public:
   explicit Realm(kv::Flavour flavour);
-  // On another store, which must outlive it. It has no reboot() and no store().
+  // On another store, which must outlive it: without reboot() and store().
   explicit Realm(kv::Store& elsewhere) : elsewhere_(&elsewhere) {}
 
   Limits limits;
@@ -51,8 +50,7 @@ class Realm {
   void set_wall(std::int64_t wall_ms) { now_.wall_ms = wall_ms; }
   Now now() const { return now_; }
   void kill(std::uint64_t slot) { prober.set(slot, Alive::kDead); }
-  // A new boot: a new epoch, its clock starting again, fences growing.
-  void reboot(std::int64_t mono_ms = 500);
+  void reboot(std::int64_t mono_ms = 500);  // a new epoch, its clock starting again, fences growing
   kv::MemoryStore& store() { return *store_; }
 
   // A request with a ttl of one minute; tests may change it before they send it.
@@ -72,7 +70,7 @@ class Realm {
   void maintain(std::size_t most = 100);  // until nothing is left
   std::vector<LostLease> notices(const Owner& owner);
 
-  // These must succeed: they fail the test if they do not.
+  // These fail the test if they do not succeed.
   Lease granted(const AcquireRequest& request);
   Lease granted(const Owner& owner, std::vector<Claim> claims);
   Lease queued(const AcquireRequest& request);
@@ -94,7 +92,6 @@ class Realm {
   // One operation in a transaction of its own, tried again as the service would.
   template <class Operation>
   auto run(Operation operation) -> decltype(operation(std::declval<Table&>()));
-
   void audit();  // fails the test if the rows are not consistent (core/audit.h)
 
  private:
@@ -102,7 +99,6 @@ class Realm {
   Context observer() const;
   kv::Store& at_rest() const { return elsewhere_ == nullptr ? *store_ : *elsewhere_; }
   kv::Store& through() const { return machine == nullptr ? at_rest() : machine->store(); }
-
   Now now_{.mono_ms = 1'000'000, .wall_ms = 1'700'000'000'000};
   kv::Epoch epoch_{.id = 1, .fence_offset = 1'000'000, .start_mono_ms = 900'000};
   std::unique_ptr<kv::MemoryStore> store_;

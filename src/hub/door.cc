@@ -7,6 +7,7 @@
 #include "layout/keep_up.h"
 #include "realm/server.h"
 #include "service/commands.h"
+#include "service/sessions.h"
 
 namespace lockkeeper::hub {
 namespace {
@@ -291,11 +292,7 @@ Result<void> Door::move_here(const core::Waiter& waiter) {
   const core::Attachment& waiting = waiter.request.holds.front();
   if (presence->kept_since(waiting.session())) return {};
   const std::uint64_t number = waiter.wake;
-  LK_CHECK(realm_.site.table().write([&](core::Table& table) -> Result<bool> {
-    LK_CHECK(table.move_waiter(waiter.request.id, as_waiting(number), number));
-    return false;
-  }));
-  return {};
+  return service::move_waiter(realm_.site, waiter.request.id, as_waiting(number), number);
 }
 
 Result<std::optional<AcquireResult>> Door::find_wait(const core::LeaseId& id) {

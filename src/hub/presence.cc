@@ -4,16 +4,14 @@
 
 #include "base/bytes.h"
 #include "base/fd.h"
-#include "core/presence.h"
-#include "core/rows.h"
 #include "realm/server.h"
+#include "service/sessions.h"
 
 namespace lockkeeper::hub {
 namespace {
 
 constexpr const char* kSessionFile = "/session";
 constexpr std::size_t kNumberDigits = 16;
-constexpr std::size_t kHubsMost = 1'000;
 constexpr std::uint64_t kSlotMark = std::uint64_t{1} << 63U;  // neither a slot nor a wait has it
 
 std::uint64_t session_number(std::uint64_t bits) {
@@ -28,16 +26,12 @@ std::uint64_t noted_session(const std::string& path) {
   return bytes.size() == sizeof(std::uint64_t) ? session_number(read_be64(bytes)) : 0;
 }
 
-std::string row_text(const KnownHub& hub, const std::string& address) {
-  return hub.machine + '\n' + address;
-}
-
-KnownHub hub_in(const kv::Row& row) {
-  KnownHub hub;
-  hub.id = read_be64(std::string_view(row.key).substr(core::kHubPrefix.size()));
-  const std::size_t end = row.value.find('\n');
-  hub.machine = row.value.substr(0, end);
-  if (end != std::string::npos) hub.address = row.value.substr(end + 1);
+KnownHub hub_in(const service::HubRow& row) {
+  KnownHub hub{row.hub, row.text, ""};
+  const std::size_t end = row.text.find('\n');
+  if (end == std::string::npos) return hub;
+  hub.machine = row.text.substr(0, end);
+  hub.address = row.text.substr(end + 1);
   return hub;
 }
 
@@ -76,41 +70,21 @@ std::optional<std::int64_t> Presence::kept_since(std::uint64_t session) const {
 // --- sessions ------------------------------------------------------------------------------------
 
 Result<bool> Presence::is_there(std::uint64_t session) {
-  core::Keeper keeper = core::Keeper::kNobody;
-  LK_CHECK(site_.table().read([&](core::Table& table) -> Result<void> {
-    LK_ASSIGN(keeper, core::keeper_of(table.state(), session, kv::Read::kPeek));
-    return {};
-  }));
+  LK_ASSIGN(const core::Keeper keeper, service::keeper_of(site_, session));
   return keeper != core::Keeper::kNobody;
 }
 
 // Put by this very process: a row of its former life goes with that.
 Result<bool> Presence::is_mine(std::uint64_t session) {
   if (!kept_since(session)) return false;
-  core::Keeper keeper = core::Keeper::kNobody;
-  LK_CHECK(site_.table().read([&](core::Table& table) -> Result<void> {
-    LK_ASSIGN(keeper, core::keeper_of(table.state(), session, kv::Read::kPeek));
-    return {};
-  }));
+  LK_ASSIGN(const core::Keeper keeper, service::keeper_of(site_, session));
   return keeper == core::Keeper::kThisHub;
 }
 
 Result<bool> Presence::keep(std::uint64_t session, bool begins) {
   LK_ASSIGN(const bool mine, is_mine(session));
-  bool there = mine;
-  if (!mine) {
-    LK_CHECK(site_.table().write([&](core::Table& table) -> Result<bool> {
-      LK_ASSIGN(const core::Keeper keeper,
-                core::keeper_of(table.state(), session, kv::Read::kGuarded));
-      there = keeper != core::Keeper::kNobody || begins;
-      if (keeper != core::Keeper::kNobody) {
-        LK_CHECK(core::take_over_session(table.state(), session));
-      } else if (begins) {
-        LK_CHECK(core::begin_session(table.state(), session));
-      }
-      return false;
-    }));
-  }
+  LK_ASSIGN(const bool there,
+            mine ? Result<bool>(true) : service::keep_session(site_, session, begins));
   const std::lock_guard hold(mutex_);
   if (!there) {
     kept_.erase(session);
@@ -133,10 +107,7 @@ Result<void> Presence::end_silent() {
     }
   }
   for (const std::uint64_t session : silent) {
-    LK_CHECK(site_.table().write([&](core::Table& table) -> Result<bool> {
-      LK_CHECK(core::end_session(table.state(), session));
-      return false;
-    }));
+    LK_CHECK(service::end_session(site_, session));
     const std::lock_guard hold(mutex_);
     const auto kept = kept_.find(session);
     const bool heard = kept != kept_.end() && now_ms() - kept->second.heard_ms < realm::kSessionMs;
@@ -168,20 +139,12 @@ Result<void> Presence::begin_own() {
 }
 
 Result<void> Presence::show(const std::string& address) {
-  const std::string key = core::hub_key(self_.id);
-  const std::string wanted = row_text(self_, address);
-  std::string there;
-  LK_CHECK(site_.table().read([&](core::Table& table) -> Result<void> {
-    LK_ASSIGN(const auto row, table.state().txn().get(key, kv::Read::kPeek));
-    if (row) there = row->value;
-    return {};
-  }));
-  if (there == wanted) return {};
-  LK_CHECK(site_.table().write([&](core::Table& table) -> Result<bool> {
-    LK_CHECK(table.state().txn().put(key, wanted, kv::kWhileOpen));
-    return false;
-  }));
-  return {};
+  const service::HubRow wanted{self_.id, self_.machine + '\n' + address};
+  LK_ASSIGN(const std::vector<service::HubRow> all, service::shown_hubs(site_));
+  const auto is_wanted = [&](const service::HubRow& row) {
+    return row.hub == wanted.hub && row.text == wanted.text;
+  };
+  return std::ranges::any_of(all, is_wanted) ? Result<void>() : service::show_hub(site_, wanted);
 }
 
 Result<void> Presence::keep_up(const std::string& address) {
@@ -193,22 +156,14 @@ Result<void> Presence::keep_up(const std::string& address) {
 }
 
 void Presence::leave() {
-  static_cast<void>(site_.table().write([&](core::Table& table) -> Result<bool> {
-    LK_CHECK(table.state().txn().erase(core::hub_key(self_.id)));
-    return false;
-  }));
+  static_cast<void>(service::hide_hub(site_, self_.id));
 }
 
 Result<std::vector<KnownHub>> Presence::hubs() {
+  LK_ASSIGN(const std::vector<service::HubRow> rows, service::shown_hubs(site_));
   std::vector<KnownHub> all;
-  const std::string prefix(core::kHubPrefix);
-  LK_CHECK(site_.table().read([&](core::Table& table) {
-    const auto add = [&](const kv::Row& row) {
-      if (row.key.size() == prefix.size() + sizeof(std::uint64_t)) all.push_back(hub_in(row));
-      return all.size() < kHubsMost;
-    };
-    return table.state().txn().scan({prefix, kv::end_of_prefix(prefix)}, add, kv::Read::kPeek);
-  }));
+  all.reserve(rows.size());
+  for (const service::HubRow& row : rows) all.push_back(hub_in(row));
   return all;
 }
 

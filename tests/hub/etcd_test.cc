@@ -77,7 +77,7 @@ TEST_F(HubOnEtcd, L1_L4_AReleaseAtOneHubServesTheQueueOfAnother) {
     const HubAnswer queued = HubPeer(hub.port(), token, agent)
                                  .post("/v1/acquire", {{"resources", {"a"}}, {"wait", "10m"}});
     EXPECT_EQ(queued.status, 202) << queued.body;
-    return queued.json["wait"].get<std::string>();
+    return queued.json["wait"]["id"].get<std::string>();
   };
   const std::string bob = wait(second, bob_, "b");
   const std::string carol = wait(first, alice_, "c");
@@ -106,7 +106,7 @@ TEST_F(HubOnEtcd, L3_L4_AWaitGoesOnAtAnotherHubAfterAKill) {
   stop(*first, SIGKILL);
   const auto look = [&](const HubAnswer& wait, const char* for_) {
     return HubPeer(second.port(), alice_, "w")
-        .get("/v1/waits/" + wait.json["wait"].get<std::string>() + "?for=" + for_);
+        .get("/v1/waits/" + wait.json["wait"]["id"].get<std::string>() + "?for=" + for_);
   };
   EXPECT_EQ(look(queued, "0s").status, 202);  // it has come to this hub, and kept its place
   ASSERT_EQ(holder.post("/v1/release", {{"all", true}}).status, 200);
