@@ -156,9 +156,10 @@ export function pictureOf(all, wide) {
       points.push({ x: stop.x + width, y: middle(stop), straight: true });
     }
     points.push({ x: b.x - 6, y: middle(b) });
-    // The list below has the whole names.
+    // The list below has the whole names, and those of arrows that begin in one place.
     const most = Math.floor((gapX - 30) / 7.3);
-    const label = most < 9 ? "" : count > 1 ? `${count} requests` : short([...keys][0], most);
+    const alone = edges.filter((other) => other.from === from).length === 1;
+    const label = most < 9 || !alone ? "" : count > 1 ? `${count} requests` : short([...keys][0], most);
     const lean = (points[1].y - start.y) * 0.06;
     return svg(
       "g",
