@@ -5,7 +5,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 
 export { assert };
 
@@ -24,6 +24,17 @@ if (!program || !existsSync(program)) {
 }
 if (!npmFolder || !existsSync(join(npmFolder, "node_modules/playwright-core"))) {
   skip(`playwright-core is not in "${npmFolder}"; tests/mcp/npm/install --page FOLDER`);
+}
+
+// Pictures of a test do not belong into the sources.
+export function folderForPictures(folder) {
+  const root = resolve(import.meta.dirname, "../..");
+  const inside = relative(root, resolve(folder));
+  if (!inside.startsWith("..") && !inside.startsWith("build/")) {
+    console.log(`--pictures ${folder}: this lies in the sources; put them into build/ or /tmp`);
+    process.exit(1);
+  }
+  return folder;
 }
 
 // Packages are in the build folder, not above this file.

@@ -52,9 +52,10 @@ bool must_be_judged(const Event& event, const ToolCall& call) {
 Said last_word(const Event& event) {
   if (event.moment != Moment::kBefore) {
     Said said = say(event, {});
-    said.err +=
-        "lockkeeper did not answer in time, or crashed: what this call changed may not be recorded "
-        "under its agent's name. To find out why: lockkeeper doctor\n";
+    const bool after = event.moment == Moment::kAfter || event.moment == Moment::kBatchOver;
+    said.err += "lockkeeper did not answer in time, or crashed";
+    if (after) said.err += ": what this call changed may not be recorded under its agent's name";
+    said.err += ". To find out why: lockkeeper doctor\n";
     return said;
   }
   const bool harmless = std::ranges::any_of(

@@ -2,6 +2,7 @@
 #include "enforce/hook/keeping.h"
 
 #include <filesystem>
+#include <utility>
 
 #include "enforce/hook/hook_testing.h"
 #include "snapshot/site/realm_keeper.h"
@@ -58,6 +59,34 @@ TEST_F(Keep, G2_WhatWasThereBeforeAnEditAndWhatItWrote) {
   edited("s1", "a.c", "newer");
   EXPECT_THAT(kept(), ElementsAre("before old", "after new s1", "after newer s1"))
       << "what is known is not kept again";
+}
+
+// Each look at it takes a while, as on a disk that stands still.
+class SlowClock : public Clock {
+ public:
+  Now now() const override {
+    Now now = SystemClock().now();
+    late_ms_ += 400;
+    now.mono_ms += late_ms_;
+    return now;
+  }
+
+ private:
+  mutable std::int64_t late_ms_ = 0;
+};
+
+TEST_F(Keep, G2_NoneOfAFewFilesIsLeftOutWhereTheDiskIsSlow) {
+  const std::vector<std::string> files = {"a.c", "b.c", "c.c", "d.c", "e.c"};
+  for (const std::string& file : files) edited("s1", file, file);
+  begin_shell("s2", "r1");
+  for (const std::string& file : files) fs::remove(at(file));
+  const SlowClock slow;
+  const Clock* const usual = std::exchange(site_.runtime.clock, &slow);
+  const Said said = run(Client::kClaude, batch("s2", {{shell("s2", "r1"), "done"}}));
+  site_.runtime.clock = usual;
+  EXPECT_EQ(said.err, "");
+  const std::vector<std::string> all = kept();
+  EXPECT_EQ(std::ranges::count(all, "after - s2"), 5) << testing::PrintToString(all);
 }
 
 TEST_F(Keep, G2_ANewFileBeganWithNothing) {

@@ -36,11 +36,15 @@ TEST_F(Lifetime, AHookThatIsCutOffRefusesAnEditAndOtherwiseSaysWhatMayBeMissing)
   const json call = edit("s1", "a.c", "t1");
   answer_hook(cut, call.dump());
   answer_hook(cut, batch("s1", {{call, "ok"}}).dump());
-  ASSERT_EQ(last.size(), 2U);
+  answer_hook(cut, claude("s1", "SessionEnd").dump());
+  ASSERT_EQ(last.size(), 3U);
   EXPECT_THAT(last[0].out, HasSubstr("\"deny\""));
   EXPECT_EQ(last[1].out, "");
   EXPECT_EQ(last[1].exit_code, 0);
   EXPECT_THAT(last[1].err, HasSubstr("may not be recorded under its agent's name"));
+  EXPECT_EQ(last[2].out, "");
+  EXPECT_EQ(last[2].err,
+            "lockkeeper did not answer in time, or crashed. To find out why: lockkeeper doctor\n");
 }
 
 TEST_F(Lifetime, TwoEditsOfOneBatchAreBothConfirmed) {

@@ -57,6 +57,8 @@ class Place {
   std::optional<Error> take_unkept() { return std::exchange(unkept_, std::nullopt); }
   // Since it was first asked.
   std::int64_t keeping_ms(std::int64_t now_mono_ms);
+  // How many files have been asked for, this one included.
+  int next_kept() { return ++kept_; }
 
  private:
   const std::vector<Error> mistakes_;  // of the settings
@@ -65,6 +67,7 @@ class Place {
   std::unique_ptr<snapshot::Keeper> keeper_;
   std::optional<Error> unkept_;
   std::int64_t keeps_since_mono_ms_ = 0;  // 0: not yet
+  int kept_ = 0;
 };
 
 // A place with those files of one call that are in it.

@@ -39,6 +39,36 @@ export const hatch = () =>
 export const refill = (element, ...children) =>
   element.replaceChildren(...children.flat().filter((each) => each !== null && each !== undefined));
 
+// The same, but what is like before stays: it keeps the focus, and a click that has begun. For
+// elements without listeners. Those with `data-key` are the same only with the same key.
+export function patch(element, ...children) {
+  const wanted = children.flat().filter((each) => each !== null && each !== undefined);
+  const keyOf = (node) => node.dataset?.key;
+  const ahead = new Set(wanted.map(keyOf)); // keys whose turn has not come
+  wanted.forEach((next, at) => {
+    ahead.delete(keyOf(next));
+    const known = () => element.childNodes[at];
+    while (known() && keyOf(known()) !== keyOf(next) && !ahead.has(keyOf(known())))
+      known().remove();
+    const now = known();
+    if (!now || keyOf(now) !== keyOf(next)) element.insertBefore(next, now ?? null);
+    else if (now.nodeName !== next.nodeName) now.replaceWith(next);
+    else if (now.nodeType === Node.TEXT_NODE) setText(now, next.textContent);
+    else become(now, next);
+  });
+  while (element.childNodes.length > wanted.length) element.lastChild.remove();
+}
+
+function become(now, next) {
+  for (const { name } of [...now.attributes])
+    if (!next.hasAttribute(name)) now.removeAttribute(name);
+  for (const { name, value } of next.attributes) {
+    if (name !== "style") setAttribute(now, name, value);
+    else if (now.style.cssText !== value) now.style.cssText = value; // as the policy wants it
+  }
+  patch(now, ...next.childNodes);
+}
+
 export const byId = (id) => document.getElementById(id);
 
 // Writes only what has changed: the lists are filled again every second.

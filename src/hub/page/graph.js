@@ -1,10 +1,12 @@
-// Who waits for whom, as a picture: agents in columns, and whoever waits for nobody at the right. An
-// arrow that passes a column has a place of its own there, so it runs behind no box.
+// Who waits for whom, as a picture: agents in columns, and whoever waits for nobody at the right.
+// An arrow that passes a column has a place of its own there, so it runs behind no box. Agents can
+// wait for each other, or for themselves, without a deadlock: in different sessions. Such an arrow
+// goes back below the boxes.
 import { hueOf, svg } from "./dom.js";
 
 const kNodesMost = 40;
-const kColumnsMost = 12;
 const [kHeight, kGapY, kMargin] = [34, 54, 10];
+const [kOut, kIn, kLane] = [12, 20, 10]; // of an arrow that goes back: its two corners, its height
 
 const short = (text, most) => (text.length > most ? `…${text.slice(1 - most)}` : text);
 
@@ -20,13 +22,30 @@ function some(all) {
   return { agents: [...agents], edges };
 }
 
+// Marks the edges that close a circle.
+function markBack(agents, edges) {
+  const state = new Map(); // 1: on the way, 2: done
+  const visit = (agent) => {
+    state.set(agent, 1);
+    for (const edge of edges) {
+      if (edge.from !== agent) continue;
+      edge.back = state.get(edge.to) === 1;
+      if (!state.has(edge.to)) visit(edge.to);
+    }
+    state.set(agent, 2);
+  };
+  for (const agent of agents) if (!state.has(agent)) visit(agent);
+}
+
 // How many others, one after the other, an agent waits for.
 function depthsOf(agents, edges) {
   const depth = new Map(agents.map((each) => [each, 0]));
-  for (let round = 0; round < Math.min(agents.length, kColumnsMost); ++round) {
-    for (const { from, to } of edges) {
-      if (from === to) continue;
-      depth.set(from, Math.min(kColumnsMost, Math.max(depth.get(from), depth.get(to) + 1)));
+  for (let moved = true; moved; ) {
+    moved = false;
+    for (const { from, to, back } of edges) {
+      if (back || depth.get(from) > depth.get(to)) continue;
+      depth.set(from, depth.get(to) + 1);
+      moved = true;
     }
   }
   return depth;
@@ -39,6 +58,7 @@ function columnsOf(agents, edges, depth) {
   for (const agent of agents) place(depth.get(agent), { agent, to: [] });
   const boxOf = (agent) => columns[depth.get(agent)].find((item) => item.agent === agent);
   for (const edge of edges) {
+    if (edge.back) continue;
     let next = boxOf(edge.to);
     edge.stops = [];
     for (let at = depth.get(edge.to) + 1; at < depth.get(edge.from); ++at) {
@@ -47,7 +67,7 @@ function columnsOf(agents, edges, depth) {
       edge.stops.unshift(stop);
       next = stop;
     }
-    if (edge.from !== edge.to) boxOf(edge.from).to.push(next);
+    boxOf(edge.from).to.push(next);
   }
   const height = ({ to }) => to.reduce((sum, each) => sum + each.row, 0) / Math.max(1, to.length);
   for (const column of columns) {
@@ -96,24 +116,38 @@ const arrowTip = () =>
 export function pictureOf(all, wide) {
   const { agents, edges } = some(all.map((edge) => ({ ...edge })));
   if (edges.length === 0) return null;
+  markBack(agents, edges);
   const depth = depthsOf(agents, edges);
   const columns = columnsOf(agents, edges, depth);
   const gaps = Math.max(1, columns.length - 1);
-  const room = wide - 2 * kMargin - 30;
+  const around = edges.filter(({ from, to, back }) => back && from !== to); // below all boxes
+  const side = kMargin + (edges.some(({ back }) => back) ? kIn : 0);
+  const room = wide - 2 * side - 30;
   const width = Math.max(92, Math.min(136, (room - gaps * 48) / columns.length));
   const gapX = Math.min(260, Math.max(48, (room - columns.length * width) / gaps));
   const rows = Math.max(...columns.map((each) => each.length));
   const boxes = new Map();
   columns.forEach((column, at) =>
     column.forEach((item, row) => {
-      item.x = (columns.length - 1 - at) * (width + gapX) + kMargin;
+      item.x = (columns.length - 1 - at) * (width + gapX) + side;
       item.y = row * kGapY + ((rows - column.length) * kGapY) / 2 + kMargin;
       if (item.agent) boxes.set(item.agent, item);
     }),
   );
 
-  const drawEdge = ({ from, to, count, keys, stops }) => {
-    const middle = ({ y }) => y + kHeight / 2;
+  const middle = ({ y }) => y + kHeight / 2;
+  const drawBack = (edge) => {
+    const [a, b] = [boxes.get(edge.from), boxes.get(edge.to)];
+    const lane = around.indexOf(edge);
+    const low = lane < 0 ? a.y + kHeight + kLane : rows * kGapY + kMargin + lane * kLane;
+    const path =
+      `M${a.x + width} ${middle(a)} h${kOut} V${low} H${b.x - kIn} V${middle(b)} ` +
+      `H${b.x - 6}`;
+    return svg("g", { class: "edge" }, svg("path", { d: path, "marker-end": "url(#arrow)" }));
+  };
+  const drawEdge = (edge) => {
+    if (edge.back) return drawBack(edge);
+    const { from, to, count, keys, stops } = edge;
     const [a, b] = [boxes.get(from), boxes.get(to)];
     const start = { x: a.x + width, y: middle(a) };
     const points = [start];
@@ -122,9 +156,10 @@ export function pictureOf(all, wide) {
       points.push({ x: stop.x + width, y: middle(stop), straight: true });
     }
     points.push({ x: b.x - 6, y: middle(b) });
-    // The list below has the whole names.
+    // The list below has the whole names, and those of arrows that begin in one place.
     const most = Math.floor((gapX - 30) / 7.3);
-    const label = most < 9 ? "" : count > 1 ? `${count} requests` : short([...keys][0], most);
+    const alone = edges.filter((other) => other.from === from).length === 1;
+    const label = most < 9 || !alone ? "" : count > 1 ? `${count} requests` : short([...keys][0], most);
     const lean = (points[1].y - start.y) * 0.06;
     return svg(
       "g",
@@ -147,8 +182,8 @@ export function pictureOf(all, wide) {
     );
   };
 
-  const fullWidth = columns.length * width + (columns.length - 1) * gapX + 2 * kMargin;
-  const fullHeight = rows * kGapY + 2 * kMargin;
+  const fullWidth = columns.length * width + (columns.length - 1) * gapX + 2 * side;
+  const fullHeight = rows * kGapY + 2 * kMargin + around.length * kLane;
   return svg(
     "svg",
     {

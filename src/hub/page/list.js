@@ -2,11 +2,11 @@
 // active row, Enter opens it.
 //
 // Rows do not move away under a hand. What has ended keeps its place for a moment, and for as long
-// as the pointer moves over the list; what is new comes when it rests. A click on a row that took
-// its place just before does nothing.
+// as the pointer moves over the list; what is new comes when it rests. A click does nothing if the
+// row took its place just before, or since the pointer came to where it is.
 import { setAttribute } from "./dom.js";
 
-const kRestMs = 900; // the pointer did not move for so long
+const kRestMs = 2_000; // the pointer did not move for so long
 const kLingerMs = 1500; // what has ended stays for so long
 const kFreshMs = 400; // nobody can have seen and meant a row so soon
 
@@ -15,14 +15,20 @@ let lists = 0;
 export class List {
   // make() → a row; fill(row, item, index, list); keyOf(item); open(item).
   // `lasts`: false if a row that is gone has not ended, but is only not listed any more.
-  constructor(element, { make, fill, keyOf, open, role = "row", lasts = true }) {
+  // meaningOf(item): what a click on it is about, where the key does not say it.
+  constructor(
+    element,
+    { make, fill, keyOf, open, role = "row", lasts = true, meaningOf = keyOf },
+  ) {
     this.element = element;
-    this.options = { make, fill, keyOf, open, role, lasts };
+    this.options = { make, fill, keyOf, open, role, lasts, meaningOf };
     this.items = [];
     this.wanted = []; // once everything rests
     this.ended = new Map(); // key → since when, of those in `items` that are not wanted any more
-    this.places = new Map(); // index → { key, since }, of the rows in view; since 0: for long
+    this.places = new Map(); // index → { meaning, since }, of the rows in view; since 0: for long
     this.touchedAt = -Infinity;
+    this.at = null; // where the pointer is
+    this.meant = undefined; // what was there when it came; null: no row, undefined: not known
     this.rows = [];
     this.active = null; // a key
     this.name = `list-${++lists}`;
@@ -31,11 +37,11 @@ export class List {
     this.space.setAttribute("role", role === "treeitem" ? "none" : "rowgroup");
     element.append(this.space);
     element.tabIndex = 0;
-    element.addEventListener("scroll", () => this.draw(), { passive: true });
+    element.addEventListener("scroll", () => this.scrolled(), { passive: true });
     element.addEventListener("keydown", (event) => this.press(event));
-    element.addEventListener("pointermove", () => this.touch(), { passive: true });
-    element.addEventListener("pointerdown", (event) => this.touch(event), { passive: true });
-    element.addEventListener("pointerleave", () => this.leave(), { passive: true });
+    element.addEventListener("pointermove", (event) => this.move(event), { passive: true });
+    element.addEventListener("pointerdown", (event) => this.push(event), { passive: true });
+    element.addEventListener("pointerleave", (event) => this.leave(event), { passive: true });
     element.addEventListener("click", (event) => this.check(event), { capture: true });
     this.space.addEventListener("click", (event) => this.click(event));
     this.watch = new ResizeObserver(() => this.measure());
@@ -72,33 +78,74 @@ export class List {
     return performance.now() - this.touchedAt < kRestMs;
   }
 
-  touch(event) {
+  // A browser says that the pointer moves also when only the page has moved.
+  move(event) {
+    const at = `${event.clientX} ${event.clientY}`;
+    if (at === this.at) return;
+    this.at = at;
     this.touchedAt = performance.now();
-    if (event) this.pressed = this.rowOf(event)?.item;
+    this.meant = this.meaningAt(event);
   }
 
-  leave() {
+  push(event) {
+    this.move(event);
+    this.touchedAt = performance.now();
+    this.pressed = this.meaningAt(event);
+  }
+
+  // A finger leaves before its click comes.
+  leave(event) {
+    if (event.pointerType === "touch") return;
     this.touchedAt = -Infinity;
+    this.at = null;
+    this.meant = undefined;
     this.settle();
+  }
+
+  scrolled() {
+    if (this.element.scrollTop !== this.keptTop) this.meant = undefined;
+    this.keptTop = null;
+    this.draw();
   }
 
   // Takes over what is wanted, as far as nothing moves away under a hand.
   settle() {
     clearTimeout(this.timer);
-    const { keyOf } = this.options;
-    const top = this.items[this.topIndex];
+    const { items: before } = this;
+    const active = this.index;
     const { items, later } = this.merged();
     this.items = items;
-    // Whoever reads further down keeps the place.
-    if (top !== undefined && this.element.scrollTop > this.height) {
-      const moved = items.findIndex((item) => keyOf(item) === keyOf(top)) - this.topIndex;
-      if (moved !== 0 && moved > -this.topIndex - 1) {
-        this.space.style.height = `${items.length * this.height}px`;
-        this.element.scrollTop += moved * this.height;
-      }
+    this.keepPlace(before);
+    if (active >= 0 && this.index < 0) {
+      this.active = null;
+      this.goneAt = 1 + this.lastOf(before.slice(0, active));
     }
     this.draw(true);
     if (later) this.timer = setTimeout(() => this.settle(), later);
+  }
+
+  // Whoever reads further down keeps the place.
+  keepPlace(before) {
+    const { element, height, items } = this;
+    if (element.scrollTop <= height) return;
+    const { keyOf } = this.options;
+    for (let at = this.topIndex; at < before.length; ++at) {
+      const key = keyOf(before[at]);
+      const place = items.findIndex((item) => keyOf(item) === key);
+      if (place < 0) continue;
+      if (place === at) return;
+      this.space.style.height = `${items.length * height}px`;
+      element.scrollTop += (place - at) * height;
+      this.keptTop = element.scrollTop;
+      return;
+    }
+  }
+
+  // Where the last of them stands that is still there; -1: none is.
+  lastOf(some) {
+    const { keyOf } = this.options;
+    const keys = new Set(some.map(keyOf));
+    return this.items.findLastIndex((item) => keys.has(keyOf(item)));
   }
 
   get topIndex() {
@@ -157,15 +204,26 @@ export class List {
     return row?.parentNode === this.space ? row : null;
   }
 
+  meaningAt(event) {
+    const row = this.rowOf(event);
+    return row ? this.options.meaningOf(row.item) : null;
+  }
+
   // A click that was meant for another row, or for one that has ended, does nothing.
   check(event) {
     const row = this.rowOf(event);
     if (!row || event.detail === 0) return; // of the keyboard
-    const key = this.options.keyOf(row.item);
+    const { keyOf, meaningOf } = this.options;
+    const meaning = meaningOf(row.item);
+    const now = performance.now();
     const place = this.places.get(row.index);
-    const fresh = place?.since > 0 && performance.now() - place.since < kFreshMs;
-    const other = this.pressed !== undefined && this.options.keyOf(this.pressed) !== key;
-    if (!fresh && !other && !this.hasEnded(key)) return;
+    const fresh = place?.since > 0 && now - place.since < kFreshMs;
+    const other = this.meant !== undefined && this.meant !== meaning;
+    if (!fresh && !other && this.pressed === meaning && !this.hasEnded(keyOf(row.item))) return;
+    if (other) {
+      this.meant = meaning; // whoever clicks once more has seen it
+      if (place) place.since = now;
+    }
     event.preventDefault();
     event.stopPropagation();
   }
@@ -175,7 +233,7 @@ export class List {
   // `news`: not because of the user.
   draw(news = false) {
     if (!this.height) return;
-    const { make, fill, keyOf, role } = this.options;
+    const { make, fill, keyOf, meaningOf, role } = this.options;
     const { element, items } = this;
     this.space.style.height = `${items.length * this.height}px`;
     const first = Math.max(0, Math.floor((element.scrollTop - this.head) / this.height) - 4);
@@ -198,9 +256,10 @@ export class List {
       const index = first + at;
       const item = items[index];
       const key = keyOf(item);
+      const meaning = meaningOf(item);
       const before = this.places.get(index);
-      const since = before?.key === key ? before.since : before && news ? now : 0;
-      places.set(index, { key, since });
+      const since = before?.meaning === meaning ? before.since : before && news ? now : 0;
+      places.set(index, { meaning, since });
       row.item = item;
       row.index = index;
       row.style.transform = `translateY(${index * this.height}px)`;
@@ -222,6 +281,7 @@ export class List {
     const item = this.items[index];
     if (item === undefined) return;
     this.active = this.options.keyOf(item);
+    this.goneAt = undefined;
     const top = index * this.height + this.head;
     const view = this.element;
     const bottom = top + this.height;
@@ -239,9 +299,10 @@ export class List {
     if (event.target !== this.element || event.ctrlKey || event.metaKey || event.altKey) return;
     const page = Math.max(1, Math.floor(this.element.clientHeight / this.height) - 2);
     const at = this.index;
+    const gone = at < 0 ? this.goneAt : undefined; // from there it goes on
     const moves = {
-      ArrowDown: at + 1,
-      ArrowUp: at < 0 ? 0 : at - 1,
+      ArrowDown: gone ?? at + 1,
+      ArrowUp: gone === undefined ? at - 1 : gone - 1,
       PageDown: Math.max(at, 0) + page,
       PageUp: at - page,
       Home: 0,

@@ -1,19 +1,18 @@
 // Who holds what: a sentence, a search, a table and a tree.
-import { breakLease, may } from "./actions.js";
-import { agentCell, agentLink, badge, byId, h, setAttribute, setText } from "./dom.js";
+import { Answer } from "./answer.js";
+import { agentCell, badge, h, setAttribute, setText } from "./dom.js";
 import { isUnder } from "./keys.js";
 import { List } from "./list.js";
 import { standingText } from "./standing.js";
 import {
   aliveText,
-  durationText,
   keysOf,
   keysText,
   plural,
   remainingPart,
   remainingText,
-  minuteText,
   timeText,
+  whenText,
 } from "./words.js";
 import { feedOf } from "./feed.js";
 import { Tree } from "./tree.js";
@@ -74,6 +73,16 @@ function makeRow() {
   return row;
 }
 
+// Whoever has the list of choices open keeps the place in it.
+function keepChoices(select, values) {
+  const known = new Map([...select.options].map((each) => [each.value, each]));
+  for (const [value, each] of known) if (!values.includes(value)) each.remove();
+  values.forEach((value, at) => {
+    const each = known.get(value) ?? h("option", { value }, value || "all");
+    if (select.options[at] !== each) select.add(each, at);
+  });
+}
+
 export class Now {
   title = "Now";
 
@@ -85,7 +94,8 @@ export class Now {
 
   mount(root) {
     this.sentence = h("p", { class: "sentence" });
-    this.answer = h("div", { class: "answer", role: "status" });
+    const answer = h("div", { class: "answer", role: "status" });
+    this.answers = new Answer(this.page, answer);
     this.search = h("input", {
       type: "search",
       id: "search",
@@ -102,7 +112,6 @@ export class Now {
       h("button", { class: "primary" }, "Look"),
     );
     this.agents = h("select", { onchange: () => this.set("agent", this.agents.value) });
-    this.agents.append(h("option", { value: "" }, "all"));
     const folder = h("input", {
       type: "text",
       placeholder: "src/",
@@ -207,7 +216,7 @@ export class Now {
       h("h1", { class: "hidden" }, "Who holds what"),
       this.sentence,
       form,
-      this.answer,
+      answer,
       h("div", { class: "bar" }, filters, this.shown, this.switches),
       this.body,
     );
@@ -241,83 +250,9 @@ export class Now {
     this.refresh(true);
   }
 
-  // --- search ----------------------------------------------------------------
-
   find(event) {
     event.preventDefault();
-    return this.ask(this.search.value.trim());
-  }
-
-  async again() {
-    const inside = this.answer.contains(document.activeElement);
-    await this.ask(this.asked);
-    if (inside) this.search.focus(); // what had the focus is gone
-  }
-
-  async ask(path) {
-    this.asked = path;
-    this.askedAt = this.page.link.version;
-    if (!path) return this.answer.replaceChildren();
-    try {
-      const found = await this.page.api.post("check", { resources: [path] });
-      this.tell(path, found.conflicts, found);
-    } catch (error) {
-      if (error.json?.conflicts) this.tell(path, error.json.conflicts, error.json);
-      else
-        this.answer.replaceChildren(
-          h("p", { class: "fault" }, [error.message, error.hint].filter(Boolean).join(". ")),
-        );
-    }
-  }
-
-  tell(path, conflicts, found) {
-    if (conflicts.length === 0) {
-      const word = found.mine
-        ? "is yours."
-        : "is free. Nobody holds it, a folder around it or a pattern that matches it.";
-      this.answer.replaceChildren(h("p", null, h("code", null, path), ` ${word}`));
-      return;
-    }
-    const why = ({ held, kind }) => {
-      if (held === path) return "exactly this";
-      if (held.endsWith("/") && path.startsWith(held)) return `the folder ${held} covers it`;
-      if (/[*?[{]/.test(held)) return `the pattern ${held} matches it`;
-      return kind === "waiter" ? `it asks for ${held}` : `${held} lies in it`;
-    };
-    const now = Date.now();
-    const button = (text, kind, act) =>
-      h("button", { type: "button", class: kind, onclick: act }, text);
-    this.answer.replaceChildren(
-      h(
-        "ul",
-        { class: "plain" },
-        ...conflicts.map((each) => {
-          const lease = [...this.page.link.leases.values()].find(
-            (one) => one.fence !== null && one.fence === each.fence && one.agent === each.agent,
-          );
-          const waits = each.kind === "waiter";
-          return h(
-            "li",
-            null,
-            agentLink(each.agent, each.session, waits),
-            h(
-              "span",
-              null,
-              waits ? ` waits: ${why(each)}` : ` holds it: ${why(each)}`,
-              `, since ${timeText(each.acquired_at)}`,
-              each.expires_at
-                ? `, for another ${durationText(Date.parse(each.expires_at) - now)}`
-                : "",
-              each.reason ? `, reason “${each.reason}”` : "",
-            ),
-            lease ? button("Show", "quiet", () => this.page.open(lease)) : null,
-            lease && may(this.page.link, "break")
-              ? button("Break…", "danger quiet", () => breakLease(this.page, lease))
-              : null,
-          );
-        }),
-      ),
-    );
+    return this.answers.ask(this.search.value.trim());
   }
 
   // --- what is shown ---------------------------------------------------------
@@ -384,16 +319,12 @@ export class Now {
 
   tellAgents(all) {
     const names = [...new Set(all.map((lease) => lease.agent))].sort();
+    const { agent } = this.filter;
+    if (agent && !names.includes(agent)) names.unshift(agent);
     const text = names.join("\n");
     if (text === this.names) return;
     this.names = text;
-    const { agent } = this.filter;
-    if (agent && !names.includes(agent)) names.unshift(agent);
-    this.agents.replaceChildren(
-      h("option", { value: "" }, "all"),
-      ...names.slice(0, 500).map((name) => h("option", { value: name }, name)),
-    );
-    this.agents.value = agent;
+    keepChoices(this.agents, ["", ...names.slice(0, 500)]);
   }
 
   tellSentence(all, link) {
@@ -474,12 +405,12 @@ export class Now {
           : null,
       );
     }
-    setText(parts.since, minuteText(lease.acquired_at_ms, now));
-    setText(
-      parts.until,
-      lease.expires_at ? minuteText(lease.expires_at_ms, now) : remainingText(lease, now),
-    );
-    setText(parts.left, remainingText(lease, now));
+    setText(parts.since, whenText(lease.acquired_at_ms, now));
+    setAttribute(parts.since, "title", timeText(lease.acquired_at_ms, now));
+    const ends = lease.expires_at ? lease.expires_at_ms : null;
+    setText(parts.until, ends === null ? remainingText(lease, now) : whenText(ends, now));
+    setAttribute(parts.until, "title", ends === null ? null : timeText(ends, now));
+    setText(parts.left, this.table.hasEnded(lease.id) ? "ended" : remainingText(lease, now));
     const part = Math.round(remainingPart(lease, now) * 100);
     if (parts.gauge.part !== part) {
       parts.gauge.part = part;
@@ -496,7 +427,6 @@ export class Now {
   // Every second.
   tick() {
     this.table.draw();
-    // The answer to a search stays true.
-    if (this.asked && this.askedAt !== this.page.link.version && !byId("ask").open) this.again();
+    this.answers.tick();
   }
 }

@@ -1,6 +1,6 @@
 // One lease, in full: beside the view on wide screens, over it on narrow ones.
 import { breakLease, isOwn, may, releaseLease, sendMessage } from "./actions.js";
-import { agentLink, byId, h, historyOf, refill, setText } from "./dom.js";
+import { agentLink, byId, h, historyOf, patch, refill, setText } from "./dom.js";
 import { aliveText, durationText, keysOf, remainingText, timeText } from "./words.js";
 
 const kKeysShown = 200;
@@ -41,11 +41,11 @@ export class Panel {
     };
     row("Held by", agentLink(lease.agent, lease.session));
     row("Since", timeText(lease.acquired_at));
-    row("Until", this.untilText(lease));
+    this.until = row("Until", this.untilText(lease));
     this.left = row("Remaining", remainingText(lease, Date.now()), "number");
     this.alive = row("Alive", aliveText(lease));
     row("Fence", lease.fence === null ? "none" : String(lease.fence), "number");
-    row("Reason", lease.reason ?? "none");
+    this.reason = row("Reason", lease.reason ?? "none");
     if (lease.task) row("Task", lease.task);
     if (lease.foreign) row("Other tool", `${lease.foreign.kind}: ${lease.foreign.path}`);
     if (lease.worktree) row("Worktree", lease.worktree);
@@ -119,32 +119,28 @@ export class Panel {
     const now = Date.now();
     const current = this.page.link.leases.get(this.lease.id);
     this.over.hidden = current !== undefined;
+    if (!current && this.buttons.contains(document.activeElement))
+      this.element.querySelector("h2").focus();
     this.buttons.hidden = current === undefined;
-    const known = this.lease.expires_at;
-    if (current) this.lease = current;
-    if (current && current.expires_at !== known) return this.draw();
+    if (current) {
+      this.lease = current;
+      setText(this.until, this.untilText(current));
+      setText(this.alive, aliveText(current));
+      setText(this.reason, current.reason ?? "none");
+    }
     setText(this.left, current ? remainingText(current, now) : "ended");
     const waiters = this.page.link.waiters.filter((each) => each.waits_for === this.lease.id);
-    const texts = waiters.map((each) => `${each.id}`).join();
-    if (texts === this.shown && this.waiting.childElementCount > 0) {
-      waiters.forEach((each, at) =>
-        setText(this.waiting.children[at].lastChild, this.ago(each, now)),
-      );
-      return;
-    }
-    this.shown = texts;
-    this.waiting.replaceChildren(
+    patch(
+      this.waiting,
       ...waiters.map((each) =>
         h(
           "li",
-          null,
+          { "data-key": each.id },
           agentLink(each.agent, each.session, true),
-          h("span", { class: "number" }, this.ago(each, now)),
+          h("span", { class: "number" }, durationText(now - each.acquired_at_ms)),
         ),
       ),
+      waiters.length === 0 ? h("li", { class: "note" }, "nobody") : null,
     );
-    if (waiters.length === 0) this.waiting.append(h("li", { class: "note" }, "nobody"));
   }
-
-  ago = (waiter, now) => durationText(now - waiter.acquired_at_ms);
 }

@@ -111,8 +111,9 @@ export class Queue {
     );
     this.list = new List(this.grid, {
       make: makeRow,
-      fill: (row, waiter, index) => this.fill(row, waiter, index),
+      fill: (row, waiter) => this.fill(row, waiter),
       keyOf: (waiter) => waiter.id,
+      meaningOf: (waiter) => `${waiter.id}\n${waiter.waits_for}`,
       open: (waiter) => {
         const lease = this.page.link.leases.get(waiter.waits_for);
         if (lease) this.page.open(lease);
@@ -146,6 +147,7 @@ export class Queue {
   update(news) {
     const { waiters, phase } = this.page.link;
     this.byId = new Map(waiters.map((each) => [each.id, each]));
+    this.places = new Map(waiters.map((each, at) => [each.id, String(at + 1)]));
     this.list.show(waiters);
     this.empty.hidden = waiters.length > 0 || phase.name === "loading";
     const edges = this.edges();
@@ -177,11 +179,11 @@ export class Queue {
     return who ? `${who} blocks ${plural(count, "of them", "of them")}.` : "";
   }
 
-  fill(row, waiter, index) {
+  fill(row, waiter) {
     const { parts } = row;
     const now = Date.now();
     const keys = keysOf(waiter);
-    setText(parts.place, String(index + 1));
+    setText(parts.place, this.places.get(waiter.id) ?? "");
     parts.who.show(waiter.agent, waiter.session, true);
     setText(parts.key, keys[0]);
     setText(parts.more, keys.length > 1 ? ` +${keys.length - 1}` : "");
@@ -200,7 +202,8 @@ export class Queue {
           : [h("span", { class: "note" }, "an earlier request")]),
       );
     }
-    setText(parts.time, durationText(now - waiter.acquired_at_ms));
+    const over = this.list.hasEnded(waiter.id);
+    setText(parts.time, over ? "over" : durationText(now - waiter.acquired_at_ms));
     setText(
       parts.turn,
       blocker?.expires_at ? timeText(blocker.expires_at_ms, now) : "no end known",

@@ -1,5 +1,5 @@
 // The runs of `lockkeeper workflow run`: live while one is at work, and its report.
-import { agentLink, h, hatch, hueOf, refill, setText, svg } from "./dom.js";
+import { agentLink, h, hatch, hueOf, patch, setText, svg } from "./dom.js";
 import { durationText, plural, timeText } from "./words.js";
 
 const kListEvery = 3; // ticks
@@ -137,7 +137,7 @@ export class Runs {
     // Only what moves by itself changes every second.
     if (told === this.told && report.outcome !== "running") return;
     this.told = told;
-    refill(this.body, this.agents(report), this.lanes(report), this.cards(report));
+    patch(this.body, this.agents(report), this.lanes(report), this.cards(report));
   }
 
   // The report was written at some moment; what has not ended goes on since.
@@ -167,7 +167,7 @@ export class Runs {
     const row = (agent) =>
       h(
         "tr",
-        { "data-tone": kTones[agent.standing] ?? null },
+        { "data-key": agent.id, "data-tone": kTones[agent.standing] ?? null },
         h(
           "td",
           { class: "standing" },

@@ -1,6 +1,6 @@
 // The last hour to the last week: a lane for each agent, solid bars for leases, hatched ones for
 // waits; then who blocked whom, the hottest paths, and what was refused.
-import { agentLink, h, hatch, historyOf, hueOf, setText, svg } from "./dom.js";
+import { agentLink, h, hatch, historyOf, hueOf, patch, setText, svg } from "./dom.js";
 import { barsOf, blocksOf, hottest, kRefusals } from "./past.js";
 import {
   dayText,
@@ -244,10 +244,11 @@ export class Timeline {
     const names = h(
       "ul",
       { class: "plain names" },
-      ...shown.map((lane) => h("li", null, agentLink(lane.agent, null))),
+      ...shown.map((lane) => h("li", { "data-key": lane.agent }, agentLink(lane.agent, null))),
     );
     names.style.width = `${label}px`;
-    this.lanes.replaceChildren(
+    patch(
+      this.lanes,
       lanes.length === 0
         ? h("p", { class: "note" }, "Nothing happened in this time.")
         : h("div", { class: "lanes-in" }, names, picture),
@@ -292,6 +293,7 @@ export class Timeline {
   // --- cards -----------------------------------------------------------------
 
   drawCards() {
+    const keyOf = (cells) => cells.map((each) => each.href ?? "").join(" ");
     const table = (head, rows, none) => {
       if (rows.length === 0) return h("p", { class: "note" }, none);
       return h(
@@ -312,7 +314,11 @@ export class Timeline {
           ...rows
             .slice(0, kRowsMost)
             .map((cells) =>
-              h("tr", null, ...cells.map((each, at) => h("td", { class: head[at][1] }, each))),
+              h(
+                "tr",
+                { "data-key": keyOf(cells) },
+                ...cells.map((each, at) => h("td", { class: head[at][1] }, each)),
+              ),
             ),
         ),
       );
@@ -320,7 +326,7 @@ export class Timeline {
     const put = (box, content, text) => {
       if (box.text === text) return;
       box.text = text;
-      box.replaceChildren(content());
+      patch(box, content());
     };
     const blocks = blocksOf(this.bars);
     put(

@@ -31,6 +31,7 @@ export class Tree {
         ),
       fill: (row, node) => this.fill(row, node),
       keyOf: (node) => node.path,
+      meaningOf: (node) => `${node.path}\n${node.holders[0]?.lease.id}`,
       role: "treeitem",
       open: (node) => this.toggle(node),
     });

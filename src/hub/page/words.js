@@ -3,6 +3,7 @@ const kDay = 86_400_000;
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 const hours = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short" });
 
 const isToday = (then, now) =>
   Math.abs(now - then) < kDay && then.getDate() === new Date(now).getDate();
@@ -17,6 +18,14 @@ export function timeText(at, now = Date.now()) {
 export function minuteText(at, now = Date.now()) {
   const then = new Date(at);
   return isToday(then, now) ? hours.format(then) : `${day.format(then)} ${hours.format(then)}`;
+}
+
+// Shorter still, for narrow columns: "Fri 14:30" within a week, else the day alone.
+export function whenText(at, now) {
+  const then = new Date(at);
+  if (isToday(then, now)) return hours.format(then);
+  const near = Math.abs(then - now) < 6 * 86_400_000;
+  return near ? `${weekday.format(then)} ${hours.format(then)}` : day.format(then);
 }
 
 export const hourText = (at) => hours.format(at);
