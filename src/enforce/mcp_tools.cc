@@ -60,7 +60,7 @@ std::optional<McpTool> mcp_tool(Client client, std::string_view tool) {
   }
   // The others mark no MCP tool as such: only the servers that are known can be told.
   if (client != Client::kCopilot && client != Client::kOpencode) return std::nullopt;
-  const McpTool found = of_server(tool, client == Client::kCopilot ? "-" : "_");
+  McpTool found = of_server(tool, client == Client::kCopilot ? "-" : "_");
   if (!found.ours && found.files.empty()) return std::nullopt;
   return found;
 }

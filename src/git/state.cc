@@ -23,7 +23,7 @@ bool is_there(const std::string& path) {
 }  // namespace
 
 Result<std::string> own_git_folder(const std::string& worktree) {
-  const std::string path = realm::join_path(worktree, ".git");
+  std::string path = realm::join_path(worktree, ".git");
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) {
     return fail(Code::kNotFound, shown(worktree) + " is not a worktree: it has no .git");

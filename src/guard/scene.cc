@@ -193,8 +193,11 @@ void Scene::tell_some(const std::string& what, const std::string& cause, const s
   std::vector<std::pair<std::string, const Finding*>> words;
   for (const Finding& finding : findings) {
     request.notes.push_back({what, {finding.path}, finding.holder, cause});
-    std::string word = what + " " + cause + " " + finding.path + " " + finding.holder.agent + " " +
-                       finding.holder.session;
+    std::string word = what;
+    for (const std::string* const part :
+         {&cause, &finding.path, &finding.holder.agent, &finding.holder.session}) {
+      word.append(" ").append(*part);
+    }
     request.once.push_back(word);
     words.emplace_back(std::move(word), &finding);
   }

@@ -59,7 +59,7 @@ std::string git_command(const Asked& asked, const std::vector<std::string>& path
 std::string finding_words(const Finding& finding, std::int64_t now_wall_ms) {
   const std::string copy =
       finding.copy_of.empty() ? std::string() : "a copy of " + shown(finding.copy_of) + ", ";
-  const std::string file = shown(finding.path) + ": " + copy;
+  std::string file = shown(finding.path) + ": " + copy;
   const std::string ago = ago_of(finding.at_wall_ms, now_wall_ms);
   switch (finding.why) {
     case Why::kChanged:

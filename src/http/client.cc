@@ -44,8 +44,8 @@ std::string fingerprint_of(X509* certificate) {
 // The C library's own ways to look a name up. Others that the system may name are shared libraries,
 // which a static program cannot load on a machine with another C library.
 void look_up_with_the_builtin_ways() {
-  static const bool done = [] { return __nss_configure_lookup("hosts", "files dns") == 0; }();
-  static_cast<void>(done);
+  static const bool kDone = [] { return __nss_configure_lookup("hosts", "files dns") == 0; }();
+  static_cast<void>(kDone);
 }
 
 }  // namespace

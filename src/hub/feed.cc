@@ -43,7 +43,8 @@ Feed::~Feed() {
   thread_.join();
 }
 
-void Feed::open(HubRealm& realm, service::EventsCall wanted, std::shared_ptr<http::Reply> reply) {
+void Feed::open(HubRealm& realm, service::EventsCall wanted,
+                const std::shared_ptr<http::Reply>& reply) {
   reply->begin(200,
                {{"Content-Type", "text/event-stream"},
                 {"Cache-Control", "no-store"},

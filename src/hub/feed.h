@@ -31,7 +31,7 @@ class Feed {
   Feed& operator=(const Feed&) = delete;
 
   // Answers with a stream of the events after `wanted.since_seq` that match its filters.
-  void open(HubRealm& realm, service::EventsCall wanted, std::shared_ptr<http::Reply> reply);
+  void open(HubRealm& realm, service::EventsCall wanted, const std::shared_ptr<http::Reply>& reply);
   // Something may have happened.
   void poke();
   // Ends every stream.

@@ -220,7 +220,7 @@ Result<Answer> Lfs::unlock(Seat& seat, const Visit& visit, const std::string& id
   if (lock == found.end() || id.size() != kIdDigits + kPathDigits) {
     return fail(Code::kNotFound, "there is no lock " + quote(id), "see: git lfs locks");
   }
-  const Answer done{200, {{"lock", json_of(*lock)}}};
+  Answer done{200, {{"lock", json_of(*lock)}}};
   if (!force) {
     if (!lock->exact) {
       return fail(Code::kOperationNotPermitted,

@@ -156,12 +156,12 @@ Result<void> Body::done() const {
 
 // --- seat ----------------------------------------------------------------------------------------
 
-Seat::Seat(Desk& desk, HubRealm& at, const Person& person, core::Owner owner,
+Seat::Seat(Desk& desk, HubRealm& at, const Person& person, const core::Owner& owner,
            service::ParentLease parent, const std::string& relay)
     : realm(at),
       door(desk, realm, person, Door::From::kNetwork, relay),
       site(realm.site, door),
-      locks(site, std::move(owner), std::move(parent)) {}
+      locks(site, owner, std::move(parent)) {}
 
 Result<std::unique_ptr<Seat>> Seat::take(Desk& desk, HubRealm& realm, const Person& person,
                                          const core::Owner& owner,

@@ -85,7 +85,7 @@ class Seat {
   static service::Wanted wanted(std::vector<std::string> texts);
 
  private:
-  Seat(Desk& desk, HubRealm& realm, const Person& person, core::Owner owner,
+  Seat(Desk& desk, HubRealm& realm, const Person& person, const core::Owner& owner,
        service::ParentLease parent, const std::string& relay);
 };
 

@@ -226,7 +226,7 @@ Result<Version> Recovery::choose(const KeptFile& file, const std::string& id, bo
     return fail(Code::kNotFound, "nothing that was kept of " + name + " differs from what is there",
                 "see: lockkeeper recover list " + shell_quote(file.second));
   }
-  const Version chosen = losses.empty() ? others.front() : losses.back().version;
+  Version chosen = losses.empty() ? others.front() : losses.back().version;
   if (is_kept(chosen)) return chosen;
   // Something older in its place would look like the same.
   std::erase_if(others, [](const Version& version) { return !is_kept(version); });

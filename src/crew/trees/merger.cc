@@ -216,7 +216,7 @@ class Merging {
     for (const git::Difference& each : changes) paths.push_back(each.path);
     LK_ASSIGN(const std::vector<std::string> in_the_way, unknown_files(changes));
     if (!in_the_way.empty()) return "in the way, and not in git: " + files_text(in_the_way);
-    LK_ASSIGN(const std::optional<std::string> held, may_change(paths));
+    LK_ASSIGN(std::optional<std::string> held, may_change(paths));
     if (held) return held;
     // Without the third option, git overwrites files that it ignores.
     LK_ASSIGN(const git::Answer answer,

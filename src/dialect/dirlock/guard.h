@@ -67,9 +67,9 @@ class Guard {
  private:
   struct Place {
     Place(const service::Runtime& runtime, realm::Realm realm, realm::Settings settings,
-          core::Owner owner, service::ParentLease under)
+          const core::Owner& owner, service::ParentLease under)
         : site(runtime, std::move(realm), std::move(settings)),
-          locks(site, std::move(owner), std::move(under)) {}
+          locks(site, owner, std::move(under)) {}
     service::Site site;
     service::Locks locks;
   };

@@ -328,8 +328,9 @@ void Claiming::record(const std::string& what, const std::vector<core::Conflict>
     if (waits) request.refused.push_back(refused_word(place_, file));
     request.notes.push_back({what, {file}, conflict.holder.owner, "edit"});
     const core::Owner& holder = conflict.holder.owner;
-    std::string word = what + " " + file;
-    word.append(" ").append(holder.agent).append(" ").append(holder.session);
+    std::string word = what;
+    word.append(" ").append(file).append(" ").append(holder.agent).append(" ");
+    word.append(holder.session);
     request.once.push_back(word);
     words.emplace_back(std::move(word), &conflict);
   }

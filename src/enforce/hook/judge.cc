@@ -169,7 +169,8 @@ Result<void> Judge::resolve_aliases(shell::Found& found, std::size_t depth) {
     if (!meaning || meaning->status != 0) continue;
     std::string text = meaning->text.substr(0, meaning->text.find_last_not_of('\n') + 1);
     const bool script = text.starts_with('!');
-    text = (script ? text.substr(1) : "git " + text) + alias.rest;
+    script ? text.erase(0, 1) : text.insert(0, "git ");
+    text += alias.rest;
     shell::Found inner = look_at_command(session_, text);
     // A script runs at the top of the worktree.
     const shell::Folder from = script ? shell::Folder{others->place().worktree()} : alias.folder;

@@ -93,10 +93,10 @@ std::string Target::path() const {
 }
 
 Place::Place(const service::Runtime& runtime, realm::Realm realm, realm::Settings settings,
-             std::vector<Error> mistakes, core::Owner owner, service::ParentLease parent)
+             std::vector<Error> mistakes, const core::Owner& owner, service::ParentLease parent)
     : mistakes_(std::move(mistakes)),
       site_(runtime, std::move(realm), std::move(settings)),
-      locks_(site_, std::move(owner), std::move(parent)) {}
+      locks_(site_, owner, std::move(parent)) {}
 
 bool Place::is_settings_file(const std::string& absolute) const {
   return absolute == realm::join_path(worktree(), realm::kRepositoryConfigName) ||

@@ -35,7 +35,7 @@ struct Target {
 class Place {
  public:
   Place(const service::Runtime& runtime, realm::Realm realm, realm::Settings settings,
-        std::vector<Error> mistakes, core::Owner owner, service::ParentLease parent);
+        std::vector<Error> mistakes, const core::Owner& owner, service::ParentLease parent);
 
   const realm::Realm& realm() const { return site_.realm(); }
   // Without what is wrong in them: that is enough to give back, but not to judge an edit.

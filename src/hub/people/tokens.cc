@@ -171,7 +171,7 @@ std::string new_secret(std::string_view prefix) {
 }
 
 Result<std::string> add_token(const std::string& path, Person person) {
-  const std::string token = new_secret("lk_");
+  std::string token = new_secret("lk_");
   LK_CHECK(change_tokens(path, [&](TokenEntries& all) -> Result<void> {
     all.push_back({std::move(person), sha256_hex(token)});
     return {};

@@ -167,7 +167,8 @@ std::optional<TxnResponse> decode_txn(std::string_view bytes) {
     }
     if (is(reader, kTxnResponseSucceeded)) txn.succeeded = reader.flag();
     if (!is(reader, kTxnResponseResponses)) continue;
-    if (++rows > kRowsMax || !read_op(reader.bytes(), txn.responses.emplace_back(), rows)) {
+    ++rows;
+    if (rows > kRowsMax || !read_op(reader.bytes(), txn.responses.emplace_back(), rows)) {
       return std::nullopt;
     }
   }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "base/assert.h"
 #include "base/bytes.h"
@@ -120,7 +119,7 @@ struct PumpCallbacks {
     if (call == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     const std::lock_guard lock(static_cast<Pump*>(pump)->mutex_);
     const std::size_t n = std::min(size, call->to_say.size());
-    std::memcpy(buffer, call->to_say.data(), n);
+    std::copy_n(call->to_say.data(), n, buffer);
     call->to_say.erase(0, n);
     if (call->to_say.empty() && call->no_more) *flags |= NGHTTP2_DATA_FLAG_EOF;
     if (n == 0 && !call->no_more) return NGHTTP2_ERR_DEFERRED;

@@ -49,7 +49,7 @@ TlsFiles::TlsFiles() : context_(std::make_unique<Context>()) {}
 TlsFiles::~TlsFiles() = default;
 
 Result<std::shared_ptr<const TlsFiles>> TlsFiles::read(const Address& address) {
-  const std::shared_ptr<TlsFiles> files(new TlsFiles());
+  std::shared_ptr<TlsFiles> files(new TlsFiles());
   SSL_CTX* const ssl = files->context_->ssl;
   ERR_clear_error();
   SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION);

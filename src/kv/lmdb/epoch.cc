@@ -180,9 +180,13 @@ Result<EpochFiles::Found> EpochFiles::load() const {
 }
 
 Result<void> EpochFiles::save(const EpochRecord& record, const FilePolicy& policy) const {
-  const std::string text = write_epoch(record);
-  if (!copy.empty() && make_folders(parent_of(copy))) (void)replace_durably(copy, text, policy);
-  return replace_durably(main, text, policy);
+  save_copy(record, policy);
+  return save_main(record, policy);
+}
+
+void EpochFiles::save_copy(const EpochRecord& record, const FilePolicy& policy) const {
+  if (copy.empty() || !make_folders(parent_of(copy))) return;
+  (void)replace_durably(copy, write_epoch(record), policy);
 }
 
 Result<void> EpochFiles::save_main(const EpochRecord& record, const FilePolicy& policy) const {

@@ -64,7 +64,9 @@ struct EpochFiles {
   // Both, durably. The copy is first, so that it is never older than the epoch in use. A copy that
   // cannot be written is not an error: its folder may be missing or read-only.
   Result<void> save(const EpochRecord& record, const FilePolicy& policy) const;
-  // The main file alone: for changes that need not be remembered if the folder is lost.
+  // One of them alone. The main file is enough for what need not be remembered if the folder is
+  // lost.
+  void save_copy(const EpochRecord& record, const FilePolicy& policy) const;
   Result<void> save_main(const EpochRecord& record, const FilePolicy& policy) const;
 };
 

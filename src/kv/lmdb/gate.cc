@@ -105,6 +105,11 @@ bool lock_within(std::unique_lock<std::timed_mutex>& turn, int patience_ms) {
 #endif
 }
 
+bool is_long(int fd) {
+  struct stat st{};
+  return ::fstat(fd, &st) == 0 && st.st_size >= static_cast<off_t>(sizeof(GatePage));
+}
+
 }  // namespace
 
 Gate::Pass::Pass(Pass&& other) noexcept
@@ -171,7 +176,10 @@ Result<void> Gate::map_page(int fd) {
   const int access = read_only_ ? PROT_READ : PROT_READ | PROT_WRITE;
   void* page = ::mmap(nullptr, sizeof(GatePage), access, MAP_SHARED, fd, 0);
   if (page == MAP_FAILED) return fail(errno_error(errno, path_));
-  page_ = static_cast<GatePage*>(page);
+  GatePage* none = nullptr;  // another thread may have seen the page come, too
+  if (!page_.compare_exchange_strong(none, static_cast<GatePage*>(page))) {
+    ::munmap(page, sizeof(GatePage));
+  }
   return {};
 }
 
@@ -179,8 +187,10 @@ Result<void> Gate::make_page() {
   LOCKKEEPER_ASSERT(!read_only_);
   const int error = ::posix_fallocate(watch_.get(), 0, sizeof(GatePage));
   if (error != 0) return fail(errno_error(error, path_));
-  if (page_ != nullptr) return {};
-  return map_page(watch_.get());
+  if (page_ == nullptr) LK_CHECK(map_page(watch_.get()));
+  if (inside_->number >= kSeats) LK_CHECK(find_number(*inside_));
+  page().writer.store(inside_->number, std::memory_order_relaxed);
+  return {};
 }
 
 bool Gate::named() const {
@@ -189,9 +199,7 @@ bool Gate::named() const {
 }
 
 bool Gate::whole() const {
-  struct stat st{};
-  return page_ != nullptr && ::fstat(watch_.get(), &st) == 0 &&
-         st.st_size >= static_cast<off_t>(sizeof(GatePage));
+  return page_ != nullptr && is_long(watch_.get());
 }
 
 Result<std::unique_ptr<Gate::Seat>> Gate::take_seat() {
@@ -292,6 +300,7 @@ Result<Gate::Pass> Gate::enter_in_turn(Access access, int patience_ms) {
   }
   pass.gate_ = this;
   pass.seat_ = std::move(seat);
+  if (access == Access::kWrite) inside_ = pass.seat_.get();
   struct stat st{};
   pass.in_place_ = page_ != nullptr && ::lstat(path_.c_str(), &st) == 0 &&
                    st.st_ino == identity_.inode &&
@@ -348,7 +357,9 @@ Result<void> Gate::lock(const Seat& seat, short type, off_t start, off_t length,
   return wait_for(seat, type, start, length, patience_ms);
 }
 
-std::uint64_t Gate::turns() const {
+std::uint64_t Gate::turns() {
+  // Whoever makes the store may have made the page since this gate was opened.
+  if (page_ == nullptr && is_long(watch_.get())) (void)map_page(watch_.get());
   return whole() ? page().turns.load(std::memory_order_relaxed) : 0;
 }
 
@@ -376,6 +387,7 @@ Result<void> Gate::wait_for(const Seat& seat, short type, off_t start, off_t len
 std::string Gate::describe(std::uint32_t number) const {
   if (number >= kSeats || !whole()) return "a process that cannot be named";
   const SeatRow& row = page().seats[number];
+  if (row.pid.load(std::memory_order_relaxed) == 0) return "a process that cannot be named";
   const std::uint64_t words[2] = {row.name[0].load(std::memory_order_relaxed),
                                   row.name[1].load(std::memory_order_relaxed)};
   char name[17] = {};

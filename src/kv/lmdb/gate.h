@@ -83,9 +83,12 @@ class Gate {
 
   // The mapped page. REQUIRES: this passage is in_place(), or make_page() succeeded in it.
   GatePage& page() const { return *page_.load(std::memory_order_relaxed); }
-  // Gives the file its full length and maps it; new bytes are zero. REQUIRES: inside as a writer,
-  // and the path names the opened file.
+  // Gives the file its full length and maps it; new bytes are zero. From then on others can name
+  // this writer. REQUIRES: inside as a writer, and the path names the opened file.
   Result<void> make_page();
+  // This passage, which is long, got further: others do not lose patience. REQUIRES: inside as a
+  // writer, after make_page().
+  void moved() const { page().turns.fetch_add(1, std::memory_order_relaxed); }
   // Does the path name the opened file, whatever its length?
   bool named() const;
 
@@ -110,7 +113,7 @@ class Gate {
   Result<void> lock_for(const Seat& seat, Access access, int patience_ms);
   bool whole() const;  // the page is mapped and the opened file is as long as it
   bool writer_waits() const;
-  std::uint64_t turns() const;
+  std::uint64_t turns();
   Error busy(int patience_ms) const;
   std::string describe(std::uint32_t number) const;
   void leave(std::unique_ptr<Seat> seat);
@@ -123,6 +126,7 @@ class Gate {
   Fd watch_;  // only to query: a description never sees its own locks
 
   std::atomic<GatePage*> page_ = nullptr;  // set once
+  Seat* inside_ = nullptr;                 // of the last writer; protected by writers_
 
   // Writers of this process line up here, so that only one asks the kernel. Sixteen threads that
   // asked together made 33 useless system calls for every passage.

@@ -249,6 +249,34 @@ TEST_F(GateTest, L7_CrowdedIsNotBusy) {
   crowd.join();
 }
 
+// Whoever makes a store syncs a dozen times inside, which takes long on a slow disk. Others have
+// opened the gate before it had a page.
+TEST(GateOfANewStore, L7_WhoeverMakesItIsNotStuckAndHasAName) {
+  const TestFolder folder;
+  const auto open = [&] { return must(Gate::open(folder.file("gate"), false, &kPolicy)); };
+  auto first = open();
+  auto pass = must(first->enter(Access::kWrite));
+  for (const Access access : {Access::kRead, Access::kWrite}) {
+    auto late = open();
+    std::atomic<bool> refused = false;
+    std::thread waiter([&] {
+      const auto entered = late->enter(access, 500);
+      EXPECT_FALSE(entered);
+      if (!entered) {
+        EXPECT_THAT(entered.error().message, HasSubstr("pid " + std::to_string(::getpid()) + " ("));
+      }
+      refused = true;
+    });
+    must(first->make_page());
+    for (int i = 0; i < 200; ++i) {
+      first->moved();
+      EXPECT_FALSE(refused);
+      ::usleep(10'000);
+    }
+    waiter.join();
+  }
+}
+
 // Writers of one process line up among themselves: that one does not move is told all the same.
 TEST_F(GateTest, L7_AThreadThatStaysInsideIsNamedToItsSiblings) {
   auto gate = open();

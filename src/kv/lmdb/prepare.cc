@@ -145,7 +145,9 @@ Result<Prepared> Preparation::adopt(EpochRecord record, bool files_good) {
 Result<void> Preparation::save(EpochRecord& record) {
   record.revision = std::max(record.revision, page_revision_) + 1;
   page_revision_ = record.revision;
-  return place_.epochs.save(record, place_.policy);
+  place_.epochs.save_copy(record, place_.policy);
+  gate_.moved();
+  return place_.epochs.save_main(record, place_.policy);
 }
 
 // Creates a new data file. The epoch file says so first, so that a crash on the way is not taken
@@ -173,8 +175,10 @@ Result<Prepared> Preparation::found(const EpochRecord* last, const std::string& 
   record.revision = std::max(record.revision, page_revision_) + 1;
   page_revision_ = record.revision;
   if (auto ok = place_.epochs.save_main(record, place_.policy); !ok) return fail(ok.error());
+  gate_.moved();
   if (auto ok = set_aside(aside); !ok) return fail(std::move(ok.error()));
   if (auto ok = make_data(record, !aside.empty()); !ok) return fail(std::move(ok.error()));
+  gate_.moved();
   record.founding = false;
   record.aside.clear();
   if (auto ok = save(record); !ok) return fail(std::move(ok.error()));
@@ -239,6 +243,7 @@ Result<void> Preparation::make_data(const EpochRecord& record, bool report_reboo
   if (auto ok = fill(first, record, report_reboot); !ok) return ok;
   auto done = first.commit();
   if (!done) return fail(std::move(done.error()));
+  gate_.moved();
   if (::fsync((*env)->fd()) != 0) return fail(errno_error(errno, path));
   if (::rename(path.c_str(), place_.data_path.c_str()) != 0) {
     return fail(errno_error(errno, place_.data_path));
@@ -293,10 +298,12 @@ Result<bool> Preparation::migrate(const EpochRecord& record, const DataFacts& fa
   auto bytes = read_file(place_.data_path, SIZE_MAX);
   if (!bytes) return fail(std::move(bytes.error()));
   if (auto ok = replace_durably(keep, *bytes, place_.policy); !ok) return fail(ok.error());
+  gate_.moved();
   if (auto ok = place_.options.migrate(stored, change); !ok) return fail(ok.error());
   change.set_schema(wanted);
   auto done = change.commit();
   if (!done) return fail(std::move(done.error()));
+  gate_.moved();
   if (::fsync(env.fd()) != 0) return fail(errno_error(errno, place_.data_path));
   return true;
 }

@@ -306,10 +306,13 @@ void Streamable::remove(const http::Request& request, const Reply& reply) {
   {
     const std::lock_guard lock(mutex_);
     visits_.erase(*request.header(kSessionHeader));
-    present_.erase(visit->visitor);
   }
   end(*visit);
-  announcer_->note(visit->visitor, Announcer::News::kLeft);
+  {
+    const std::lock_guard lock(mutex_);
+    present_.erase(visit->visitor);
+    announcer_->note(visit->visitor, Announcer::News::kLeft);
+  }
   announcer_->tell();
   reply->whole(204, {}, "");
 }

@@ -216,10 +216,10 @@ Result<service::Locks> Dialects::coordinator_locks(const Call& call, const Json&
     caller.who.session = *session;
     caller.session_given = caller.session_known = true;
   }
-  LK_ASSIGN(core::Owner owner, Ownership(std::move(caller))
-                                   .named(call, text_argument(arguments, "agent_id"),
-                                          text_argument(arguments, "session_id")));
-  return service::Locks(site_, std::move(owner), under_);
+  LK_ASSIGN(const core::Owner owner, Ownership(std::move(caller))
+                                         .named(call, text_argument(arguments, "agent_id"),
+                                                text_argument(arguments, "session_id")));
+  return service::Locks(site_, owner, under_);
 }
 
 std::string Dialects::agent_type(const Json& arguments) const {

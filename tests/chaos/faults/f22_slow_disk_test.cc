@@ -14,6 +14,27 @@ namespace {
 using stage::eventually;
 using testing::HasSubstr;
 
+class F22NewStore : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = no_preload(); !why.empty()) GTEST_SKIP() << why;
+  }
+
+  InMemory in_memory_;
+  FaultStage stage_;
+};
+
+// To make a store takes a dozen syncs, and others wait for it at once.
+TEST_F(F22NewStore, F22_L7_OthersWaitForWhoeverMakesIt) {
+  Process maker(stage_.faulty({{"SYNC_MS", "400"}}, "ann", {"acquire", "a"}));
+  EXPECT_TRUE(eventually([&] { return stage::exists(stage_.store() + "/gate"); }));
+  std::vector<Process> others;
+  for (const char* name : {"b", "c"}) others.emplace_back(stage_.launch(name, {"acquire", name}));
+  for (Process& other : others) EXPECT_EQ(other.wait(), 0) << other.err();
+  EXPECT_EQ(maker.wait(), 0) << maker.err();
+  EXPECT_EQ(stage_.list()["leases"].size(), 3U);
+}
+
 class F22SlowDisk : public testing::Test {
  protected:
   void SetUp() override {
