@@ -68,16 +68,15 @@ struct Beaten {
   std::uint64_t mark = 0;
   std::string person;
   std::vector<std::uint64_t> lost;
+  bool lost_session = false;
 };
 
-Result<Beaten> send_beat(HubLink& link, const std::string& version, const std::string& session,
-                         std::int64_t at_ms, const Tenants::Report& report) {
-  const Json sent{{"protocol", realm::kHubProtocol},
-                  {"version", version},
-                  {"session", session},
-                  {"at", at_ms},
-                  {"living", texts_of(report.living)},
-                  {"gone", texts_of(report.gone)}};
+Result<Beaten> send_beat(HubLink& link, const std::string& version, std::int64_t at_ms,
+                         const Tenants::Report& report) {
+  Json sent{{"protocol", realm::kHubProtocol},   {"version", version},
+            {"session", report.session},         {"at", at_ms},
+            {"living", texts_of(report.living)}, {"gone", texts_of(report.gone)}};
+  if (report.begins) sent["begins"] = true;
   auto text = link.post("/v1/beat", sent.dump(), "", kBeatMs);
   if (!text) {
     Error& error = text.error();
@@ -97,7 +96,8 @@ Result<Beaten> send_beat(HubLink& link, const std::string& version, const std::s
                     quote(text_at(json, "version")) + ", which speaks another protocol",
                 "use the same version of lockkeeper on both sides");
   }
-  Beaten beaten{json["mark"].get<std::uint64_t>(), text_at(json, "name"), {}};
+  Beaten beaten{json["mark"].get<std::uint64_t>(), text_at(json, "name"), {}, false};
+  beaten.lost_session = text_at(json, "session") == "lost";
   for (const Json& one : json["lost"]) {
     const std::string digits = one.is_string() ? one.get<std::string>() : "";
     beaten.lost.push_back(std::strtoull(digits.c_str(), nullptr, 10));
@@ -136,6 +136,7 @@ class Relay {
   void check_awaiting(std::uint64_t talker);
   void beat_on();
   Result<void> beat();
+  Result<bool> try_beat();
   Result<void> keep_contact();
   bool is_over() const;
   std::string answer(std::uint64_t talker, const std::string& process, const std::string& realm,
@@ -197,12 +198,29 @@ Result<std::shared_ptr<HubLink>> Relay::link() {
 
 // --- beats ---------------------------------------------------------------------------------------
 
+// A session that the hub has lost is followed by another one at once.
 Result<void> Relay::beat() {
   const std::lock_guard alone(beat_mutex_);
+  LK_ASSIGN(bool known, try_beat());
+  if (known) return {};
+  LK_ASSIGN(known, try_beat());
+  if (known) return {};
+  return fail(Code::kStoreUnavailable, "the hub does not keep the session of this machine",
+              "look at the hub's store: lockkeeper doctor, on its machine");
+}
+
+// False: the session was lost, and there is another one, which is still to begin.
+// REQUIRES: beat_mutex_
+Result<bool> Relay::try_beat() {
   const std::int64_t sent = host::since_boot_ms();
   const Tenants::Report report = tenants_->report();
   LK_ASSIGN(const std::shared_ptr<HubLink> link, this->link());
-  LK_ASSIGN(const Beaten beaten, send_beat(*link, version_, tenants_->session(), sent, report));
+  LK_ASSIGN(const Beaten beaten, send_beat(*link, version_, sent, report));
+  if (beaten.lost_session) {
+    LK_CHECK(tenants_->lose_session(report.session, sent));
+    return false;
+  }
+  if (report.begins) LK_CHECK(tenants_->begun(report.session));
   tenants_->acknowledge(report.gone);
   tenants_->drop(beaten.lost, sent);
   mark_ = beaten.mark;
@@ -210,14 +228,14 @@ Result<void> Relay::beat() {
   std::string bytes;
   append_be64(bytes, static_cast<std::uint64_t>(sent));
   static_cast<void>(!::pwrite(beat_file_.get(), bytes.data(), bytes.size(), 0));
-  return {};
+  return true;
 }
 
 // Before somebody is attached: whoever keeps a lease counts from the last answered beat.
 Result<void> Relay::keep_contact() {
   const std::int64_t last = contact_ms_;
-  if (last >= 0 && host::since_boot_ms() - last < 2 * realm::kBeatEveryMs) return {};
-  return beat();
+  const bool recent = last >= 0 && host::since_boot_ms() - last < 2 * realm::kBeatEveryMs;
+  return recent && !tenants_->must_begin() ? Result<void>() : beat();
 }
 
 // The hub has given away what was attached here.
@@ -546,7 +564,8 @@ Result<std::string> try_login(const realm::Login& login, const std::string& vers
   std::string bytes;
   append_be64(bytes, random.next());
   append_be64(bytes, random.next());
-  LK_ASSIGN(const Beaten beaten, send_beat(link, version, to_hex(bytes), 0, {}));
+  // It begins nothing: a session that nobody knows has nothing to lose.
+  LK_ASSIGN(const Beaten beaten, send_beat(link, version, 0, {to_hex(bytes), false, {}, {}}));
   return beaten.person;
 }
 
