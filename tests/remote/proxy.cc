@@ -58,6 +58,11 @@ void Proxy::rewrite_once(std::string from, std::string to) {
   rewritten_once_ = {std::move(from), std::move(to)};
 }
 
+std::vector<std::string> Proxy::requests() {
+  const std::lock_guard hold(mutex_);
+  return requests_;
+}
+
 void Proxy::change(std::string& piece) {
   for (const auto& [old, other] : rewritten_) {
     EXPECT_EQ(old.size(), other.size());
@@ -66,6 +71,11 @@ void Proxy::change(std::string& piece) {
     }
   }
   const std::lock_guard hold(mutex_);
+  constexpr std::string_view kPost = "POST ";
+  if (piece.starts_with(kPost)) {
+    requests_.push_back(
+        piece.substr(kPost.size(), piece.find_first_of("? ", kPost.size()) - kPost.size()));
+  }
   auto& [old, other] = rewritten_once_;
   const auto at = old.empty() ? std::string::npos : piece.find(old);
   if (at == std::string::npos) return;

@@ -43,6 +43,8 @@ class Proxy {
   void delay(int ms) { delay_ms_ = ms; }
   // Half open: what comes is swallowed, new connections are accepted and lead nowhere.
   void swallow(bool on) { swallowing_ = on; }
+  // What was asked for so far, as "/v1/beat", in this order.
+  std::vector<std::string> requests();
   int lost() const { return lost_; }    // answers so far
   int calls() const { return calls_; }  // of the service, so far; beats do not count
 
@@ -59,8 +61,9 @@ class Proxy {
   const std::uint16_t to_;
   std::string watched_;
   std::atomic<int> seen_ = 0;
-  std::mutex mutex_;  // protects the pair
+  std::mutex mutex_;  // protects these two
   std::pair<std::string, std::string> rewritten_once_;
+  std::vector<std::string> requests_;
   std::vector<std::pair<std::string, std::string>> rewritten_;
   Fd listening_;
   std::uint16_t port_ = 0;
