@@ -160,8 +160,15 @@ Result<std::string> Contact::post(HubCall call, bool about_tenants) {
     // A beat that was written before this knows nothing of whom it is about.
     return tenants_.session() + "@" + std::to_string(host::since_boot_ms());
   };
+  const std::string session = tenants_.session();
   if (about_tenants || !tenants_.empty()) {
-    call.before = [&](std::size_t at, int ms) { return meet(*link, at, ms); };
+    call.before = [&](std::size_t at, int ms) -> Result<void> {
+      LK_CHECK(meet(*link, at, ms));
+      // The number in it may have gone with the session.
+      if (!about_tenants || tenants_.session() == session) return {};
+      return fail(Code::kStoreUnavailable, "the hub has lost the session of this machine",
+                  "ask again");
+    };
   }
   LK_ASSIGN(HubLink::Answer answer, link->hubs.post(call));
   return std::move(answer.body);

@@ -11,8 +11,6 @@
 namespace lockkeeper::relay {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::size_t kIdleMax = 8;
 constexpr auto kAgainTime = std::chrono::milliseconds(50);
 constexpr auto kAgainMax = std::chrono::milliseconds(400);  // with several addresses
@@ -21,14 +19,15 @@ constexpr int kPatienceMs = 3'000;                          // with one address,
 constexpr const char* kOffline =
     "nothing is decided without the hub ([server] offline = \"refuse\"); ";
 
-int ms_until(Clock::time_point time) {
+int ms_until(std::chrono::steady_clock::time_point time) {
+  using Clock = std::chrono::steady_clock;
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(time - Clock::now());
   return std::max<int>(0, static_cast<int>(left.count()));
 }
 
 std::int64_t now_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch())
-      .count();
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
 http::Endpoint endpoint_of(const realm::ServerUrl& url, const realm::Login& login) {
@@ -146,10 +145,15 @@ HubLink::Try HubLink::read(std::size_t at, http::Answered answered) const {
           .came = Try::Came::kOther};
 }
 
-HubLink::Try HubLink::ask(std::size_t at, const HubCall& call, int ms) {
-  const auto until = Clock::now() + std::chrono::milliseconds(ms);
+// `ms` for what comes before it, and for itself, but not beyond `until`.
+HubLink::Try HubLink::ask(std::size_t at, const HubCall& call, int ms, Clock::time_point until) {
   if (call.before) {
-    if (auto ready = call.before(at, ms); !ready) {
+    auto ready = call.before(at, ms);
+    if (ready && ms_until(until) == 0) {
+      ready = fail(Code::kStoreUnavailable, "the hub " + all_[at].name + " has answered too late",
+                   "ask again");
+    }
+    if (!ready) {
       Error& error = ready.error();
       const bool other = is_silence(error.code) || error.code == Code::kOperationNotPermitted;
       if (error.code == Code::kUnknown) error.code = Code::kStoreUnavailable;  // not this call
@@ -157,13 +161,13 @@ HubLink::Try HubLink::ask(std::size_t at, const HubCall& call, int ms) {
               .came = other ? Try::Came::kOther : Try::Came::kFault};
     }
   }
+  ms = std::min(ms, std::max(1, ms_until(until)));
   http::Headers headers = {{"Content-Type", "application/json"}};
   if (!token_.empty()) headers.emplace_back("Authorization", "Bearer " + token_);
   if (call.relay) headers.emplace_back("Lockkeeper-Relay", call.relay());
   std::unique_ptr<http::Client> client = take(at);
   const bool used = client->is_used();
-  auto answered =
-      client->ask("POST", call.target, headers, call.body, std::max(1, ms_until(until)));
+  auto answered = client->ask("POST", call.target, headers, call.body, ms);
   if (answered) {
     keep(at, std::move(client));
     return read(at, std::move(*answered));
@@ -196,7 +200,7 @@ std::optional<Result<HubLink::Answer>> HubLink::ask_around(const HubCall& call, 
     tries.tried[at] = true;
     const int share = std::max(0, left - call.held_ms) / static_cast<int>(next->after + 1);
     const int ms = next->after == 0 ? left : call.held_ms + std::min(kPatienceMs, share);
-    Try one = ask(at, call, std::clamp(ms, 1, std::max(1, left)));
+    Try one = ask(at, call, std::clamp(ms, 1, std::max(1, left)), tries.until);
     if (one.came == Try::Came::kAnswer) rotation_.answered(at);
     if (one.came != Try::Came::kOther) {
       if (!one.text) return fail(std::move(one.text.error()));

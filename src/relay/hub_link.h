@@ -5,6 +5,7 @@
 // Thread safety: all methods may be called from any thread.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -63,6 +64,7 @@ class HubLink {
     http::Endpoint endpoint;
     std::vector<std::unique_ptr<http::Client>> idle;  // protected by mutex_
   };
+  using Clock = std::chrono::steady_clock;
   struct Try;
   struct Tries;
 
@@ -70,7 +72,7 @@ class HubLink {
   void keep(std::size_t at, std::unique_ptr<http::Client> client);
   void failed(std::size_t at);
   Try read(std::size_t at, http::Answered answered) const;
-  Try ask(std::size_t at, const HubCall& call, int ms);
+  Try ask(std::size_t at, const HubCall& call, int ms, Clock::time_point until);
   std::optional<Result<Answer>> ask_around(const HubCall& call, Tries& tries);
   Result<Answer> nobody(const Tries& tries) const;
 
