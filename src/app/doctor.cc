@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "app/etcd_place.h"
@@ -119,7 +120,24 @@ class Doctor {
     const realm::Server& hub = *(*open)->site.server();
     const auto list = (*open)->locks.list({});
     if (!list) return bad("hub", list.error());
-    good("hub", hub.url + " answers, realm " + hub.name + ", from " + hub.from);
+    const auto urls = realm::parse_server_urls(hub.url);
+    const bool several = urls && urls->size() > 1;
+    good("hub", (several ? "one of " + join(realm::texts_of(*urls), ", ") : hub.url) +
+                    " answers, realm " + hub.name + ", from " + hub.from);
+    if (several) look_at_addresses(hub.url);
+  }
+
+  // Any of them will do; one that does not answer is missed only when another one fails.
+  void look_at_addresses(const std::string& url) {
+    const auto logins = realm::read_logins(context_.runtime().env);
+    if (!logins) return bad("hub", logins.error());
+    realm::Login login;
+    const auto known = std::ranges::find(*logins, url, &realm::Login::url);
+    if (known != logins->end()) login = *known;
+    login.url = url;
+    for (const realm::TriedHub& one : context_.environment().try_hubs(login)) {
+      if (!one.person) note("hub", one.person.error().message);
+    }
   }
 
   // What a hub on this machine has seen of it counts. Its rows are audited by nobody: hubs write.

@@ -114,7 +114,7 @@ int main(int argc, char** argv) {
     return app::serve_hub(context, options);
   };
   environment.open = app::open_page;
-  environment.try_login = [&](const realm::Login& login) { return app::try_login(login, random); };
+  environment.try_hubs = [&](const realm::Login& login) { return app::try_hubs(login, random); };
   environment.relay = app::run_relay;
   environment.in_is_terminal = ::isatty(STDIN_FILENO) == 1;
   environment.out_is_terminal = ::isatty(STDOUT_FILENO) == 1;

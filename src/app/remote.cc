@@ -5,8 +5,8 @@
 
 namespace lockkeeper::app {
 
-Result<std::string> try_login(const realm::Login& login, Random& random) {
-  return relay::try_login(login, LOCKKEEPER_VERSION, random);
+std::vector<realm::TriedHub> try_hubs(const realm::Login& login, Random& random) {
+  return relay::try_hubs(login, LOCKKEEPER_VERSION, random);
 }
 
 Result<int> run_relay(cli::VerbContext& context, const std::string& url) {

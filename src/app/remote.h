@@ -6,8 +6,8 @@
 
 namespace lockkeeper::app {
 
-// The name of the token's person.
-Result<std::string> try_login(const realm::Login& login, Random& random);
+// One for each address of the login.
+std::vector<realm::TriedHub> try_hubs(const realm::Login& login, Random& random);
 Result<int> run_relay(cli::VerbContext& context, const std::string& url);
 
 }  // namespace lockkeeper::app

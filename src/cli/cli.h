@@ -67,8 +67,8 @@ struct CliEnvironment {
   std::function<Result<int>(VerbContext&, const McpOptions&)> mcp;
   std::function<Result<int>(VerbContext&, const ServeOptions&)> serve;
   std::function<Result<int>(VerbContext&, const OpenOptions&)> open;
-  // Asks that hub who the token's person is; keeps nothing.
-  std::function<Result<std::string>(const realm::Login&)> try_login;
+  // Asks each address of that login who the token's person is; keeps nothing.
+  std::function<std::vector<realm::TriedHub>(const realm::Login&)> try_hubs;
   // Becomes the relay to that hub.
   std::function<Result<int>(VerbContext&, const std::string& url)> relay;
 };

@@ -4,8 +4,8 @@
 // it. It is put with kWhileOpen, so it goes some time after that hub has gone. A client that comes
 // back to another hub moves its session there: that hub puts the row again, and it lives with that
 // hub's Store. Processes name their session (Attachment::remote). Whose session has no row is dead,
-// for everybody. Where the row is, only the hub that keeps it can say that a process is dead. Others
-// may have heard nothing of the client for long because it talks to another hub.
+// for everybody. Where the row is, only the hub that keeps it calls a process dead. Others may have
+// heard nothing of the client for long because it talks to another hub.
 //
 // A session that has gone never comes back: somebody may have seen it as gone. Its client begins
 // another.

@@ -182,19 +182,20 @@ Result<void> Client::Impl::set_up_tls() {
   context.set_options(ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1 |
                       ssl::context::no_compression);
   error_code error;
-  if (!endpoint_.fingerprint.empty()) {
+  if (!endpoint_.fingerprints.empty()) {
     context.set_verify_mode(ssl::verify_none);  // check_pin() is stricter
   } else {
     context.set_verify_mode(ssl::verify_peer);
-    if (endpoint_.ca_file.empty()) {
-      context.set_default_verify_paths(error);
-    } else {
-      context.load_verify_file(endpoint_.ca_file, error);
+    if (endpoint_.ca_files.empty()) context.set_default_verify_paths(error);
+    std::string file;
+    for (const std::string& each : endpoint_.ca_files) {
+      if (error) break;
+      file = each;
+      context.load_verify_file(file, error);
     }
     if (error) {
       return fail(Code::kInvalidInput,
-                  "the authorities' file " + quote(endpoint_.ca_file) +
-                      " cannot be used: " + error.message(),
+                  "the authorities' file " + quote(file) + " cannot be used: " + error.message(),
                   "name a file in PEM form: --ca-file FILE");
     }
   }
@@ -203,11 +204,12 @@ Result<void> Client::Impl::set_up_tls() {
 }
 
 Result<void> Client::Impl::check_pin() {
-  if (endpoint_.fingerprint.empty()) return {};
+  if (endpoint_.fingerprints.empty()) return {};
   X509* const certificate = SSL_get1_peer_certificate(tls_->native_handle());
   const std::string seen = certificate == nullptr ? "" : fingerprint_of(certificate);
   X509_free(certificate);
-  if (same_secret(endpoint_.fingerprint, seen)) return {};
+  const auto is_it = [&](const std::string& each) { return same_secret(each, seen); };
+  if (std::ranges::any_of(endpoint_.fingerprints, is_it)) return {};
   close();
   return fail(Code::kOperationNotPermitted,
               name() + " has another certificate than the one that is pinned: sha256 " + seen,
@@ -223,7 +225,7 @@ Result<void> Client::Impl::shake_hands() {
     SSL_ctrl(tls_->native_handle(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
              host.data());
   }
-  if (endpoint_.fingerprint.empty()) {
+  if (endpoint_.fingerprints.empty()) {
     tls_->set_verify_callback(ssl::host_name_verification(endpoint_.host));
   }
   bool done = false;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "http/message.h"
@@ -19,10 +20,10 @@ struct Endpoint {
   std::uint16_t port = 0;
   std::string socket;  // a Unix socket's path, instead of all above
 
-  // For TLS. Without both, the system's authorities count. With a fingerprint (SHA-256 of the
-  // server's certificate, 64 lower-case digits) nothing else does.
-  std::string ca_file;
-  std::string fingerprint;
+  // For TLS. Without both, the system's authorities count. With fingerprints (SHA-256 of the
+  // server's certificate, 64 lower-case digits) nothing else does: it must have one of them.
+  std::vector<std::string> ca_files;
+  std::vector<std::string> fingerprints;
 };
 
 struct Answered {

@@ -25,16 +25,6 @@ constexpr std::string_view kLoginsName = "servers.json";
 constexpr std::size_t kLoginsBytesMax = 1U << 20;
 constexpr std::size_t kGitConfigMax = 1U << 20;
 constexpr std::size_t kNameBytesMax = 120;
-constexpr std::uint16_t kHttpPort = 80;
-constexpr std::uint16_t kHttpsPort = 443;
-
-bool is_host_char(char c) {
-  return is_ascii_word(c) || c == '-' || c == '.' || c == ':';
-}
-
-bool is_this_machine(std::string_view host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
 
 Result<std::string> config_folder(const Environment& env) {
   const auto folder = xdg_folder(env, "XDG_CONFIG_HOME", ".config");
@@ -64,6 +54,12 @@ Result<std::string> logins_text(const std::string& file) {
   return read_file(file, kLoginsBytesMax);
 }
 
+// One is written as it always was.
+Json json_of(const std::vector<std::string>& texts) {
+  if (texts.size() > 1) return texts;
+  return texts.empty() ? "" : texts.front();
+}
+
 Result<void> change_logins(const Environment& env,
                            const std::function<void(std::vector<Login>&)>& change) {
   constexpr std::int64_t kPatienceMs = 5'000;
@@ -78,8 +74,8 @@ Result<void> change_logins(const Environment& env,
     json["servers"].push_back({{"url", login.url},
                                {"token", login.token},
                                {"person", login.person},
-                               {"ca_file", login.ca_file},
-                               {"fingerprint", login.fingerprint}});
+                               {"ca_file", json_of(login.ca_files)},
+                               {"fingerprint", json_of(login.fingerprints)}});
   }
   return folder.write(std::string(kLoginsName), json.dump(2) + "\n");
 }
@@ -112,68 +108,12 @@ std::optional<Chosen> chosen_server(const Settings& settings, const std::vector<
 
 }  // namespace
 
-bool is_server_url(std::string_view text) {
-  return parse_server_url(text).has_value();
-}
-
 bool is_hub_name(std::string_view name) {
   if (name.empty() || name.size() > kNameBytesMax) return false;
   const std::vector<std::string> words = words_in(name, "/");
   return join(words, "/") == name && std::ranges::all_of(words, [](const std::string& word) {
            return std::ranges::all_of(word, is_name_character) && word != "." && word != "..";
          });
-}
-
-std::string ServerUrl::text() const {
-  if (!socket.empty()) return "unix:" + socket;
-  const std::string name = host.find(':') == std::string::npos ? host : "[" + host + "]";
-  const bool usual = port == (tls ? kHttpsPort : kHttpPort);
-  return (tls ? "https://" : "http://") + name + (usual ? "" : ":" + std::to_string(port));
-}
-
-Result<ServerUrl> parse_server_url(std::string_view text) {
-  const auto wrong = [&](const char* why) {
-    return fail(Code::kInvalidInput, quote(text) + " is not an address of a hub: " + why,
-                "write it as https://hub.example.com or http://127.0.0.1:7420");
-  };
-  ServerUrl url;
-  std::string_view rest = text;
-  if (rest.starts_with("unix:/")) {
-    url.socket = rest.substr(5);
-    if (url.socket.find_first_of("\n\r") != std::string::npos) return wrong("it has a line break");
-    return url;
-  }
-  url.tls = rest.starts_with("https://");
-  if (!url.tls && !rest.starts_with("http://")) return wrong("it begins with neither");
-  rest.remove_prefix(url.tls ? 8 : 7);
-  if (rest.ends_with('/')) rest.remove_suffix(1);
-  if (rest.find('@') != std::string_view::npos) return wrong("it has a name or password in it");
-  if (rest.find_first_of("/?#") != std::string_view::npos) return wrong("it has a path");
-  std::string_view port;
-  if (rest.starts_with('[')) {
-    const auto end = rest.find(']');
-    if (end == std::string_view::npos) return wrong("a ']' is missing");
-    url.host = rest.substr(1, end - 1);
-    port = rest.substr(end + 1);
-  } else {
-    const auto colon = std::min(rest.find(':'), rest.size());
-    url.host = rest.substr(0, colon);
-    port = rest.substr(colon);
-  }
-  url.host = lowered(url.host);
-  if (url.host.empty() || !std::ranges::all_of(url.host, is_host_char)) {
-    return wrong("it has no host");
-  }
-  url.port = url.tls ? kHttpsPort : kHttpPort;
-  if (!port.empty()) {
-    const auto number = number_in<std::uint16_t>(port.substr(1));
-    if (port.front() != ':' || !number || *number == 0) return wrong("its port is not a number");
-    url.port = *number;
-  }
-  if (!url.tls && !is_this_machine(url.host)) {
-    return wrong("http would send your token over the network for everybody to read");
-  }
-  return url;
 }
 
 Result<std::vector<Login>> read_logins(const Environment& env) {
@@ -191,10 +131,20 @@ Result<std::vector<Login>> read_logins(const Environment& env) {
     const auto found = one.find(name);
     return found != one.end() && found->is_string() ? found->get<std::string>() : std::string();
   };
+  const auto fields = [&](const Json& one, const char* name) {
+    std::vector<std::string> texts;
+    const auto found = one.find(name);
+    if (found != one.end() && found->is_array()) {
+      for (const Json& each : *found) texts.push_back(each.is_string() ? each : Json(""));
+    } else if (std::string alone = field(one, name); !alone.empty()) {
+      texts.push_back(std::move(alone));
+    }
+    return texts;
+  };
   for (const Json& one : json["servers"]) {
     if (!one.is_object()) return bad_logins(file, "it is not what `login` writes");
     logins.push_back({field(one, "url"), field(one, "token"), field(one, "person"),
-                      field(one, "ca_file"), field(one, "fingerprint")});
+                      fields(one, "ca_file"), fields(one, "fingerprint")});
   }
   return logins;
 }
@@ -271,14 +221,14 @@ Result<std::optional<Server>> find_server(const Realm& realm, const Settings& se
                     " was asked for, and a hub keeps the locks (" + chosen->from + ")",
                 "omit --store and LOCKKEEPER_STORE, or: lockkeeper logout");
   }
-  auto url = parse_server_url(chosen->url);
-  if (!url) {
-    url.error().code = Code::kInvalidConfig;
-    url.error().message = chosen->from + ": " + url.error().message;
-    return fail(std::move(url.error()));
+  auto urls = parse_server_urls(chosen->url);
+  if (!urls) {
+    urls.error().code = Code::kInvalidConfig;
+    urls.error().message = chosen->from + ": " + urls.error().message;
+    return fail(std::move(urls.error()));
   }
   Server server;
-  server.url = url->text();
+  server.url = text_of(*urls);
   server.from = chosen->from;
   const auto login = std::ranges::find(logins, server.url, &Login::url);
   if (login != logins.end()) server.person = login->person;

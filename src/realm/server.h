@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "realm/environment.h"
 #include "realm/realm.h"
+#include "realm/server_url.h"
 
 namespace lockkeeper::realm {
 
@@ -32,35 +33,30 @@ inline constexpr std::int64_t kKilledAfterMs = 45'000;
 inline constexpr std::int64_t kSessionMs = 60'000;
 
 struct Server {
-  std::string url;     // as ServerUrl::text()
+  std::string url;     // as text_of(ServerUrls): one address or several
   std::string from;    // what chose it, for people
   std::string person;  // whose token it is; empty: nobody's
   std::string name;    // of the realm there; empty: it has none, see unnamed_realm()
   std::string folder;  // of the relay; need not exist
 };
 
-struct ServerUrl {
-  bool tls = false;
-  std::string host;  // a name or an address; IPv6 without brackets
-  std::uint16_t port = 0;
-  std::string socket;  // of a hub on this machine (unix:/path), instead of all above
-
-  std::string text() const;  // "https://hub.example.com:7420"
-};
-// Is it what parse_server_url() accepts?
-bool is_server_url(std::string_view text);
 // May a realm of a hub be called that? (hub::check_realm_name)
 bool is_hub_name(std::string_view name);
-// invalid_input: it is no address of a server, or would send a token over a network in the open.
-Result<ServerUrl> parse_server_url(std::string_view text);
 
-// What `login` keeps of one server, in a file that only its user can read.
+// What `login` keeps of one server, with all its addresses, in a file that only its user can read.
 struct Login {
   std::string url;
-  std::string token;    // empty: the server asks for none
-  std::string person;   // the token's name
-  std::string ca_file;  // whose signature the server's certificate must have; empty: the system's
-  std::string fingerprint;  // SHA-256 of the certificate itself, 64 digits; empty: none is pinned
+  std::string token;   // empty: the server asks for none
+  std::string person;  // the token's name
+  // Whose signature the server's certificate must have, one of these; empty: the system's.
+  std::vector<std::string> ca_files = {};
+  // SHA-256 of the certificate itself, 64 digits, one of these; empty: none is pinned.
+  std::vector<std::string> fingerprints = {};
+};
+// What one address of a login said when it was tried: the name of the token's person, or why not.
+struct TriedHub {
+  std::string url;
+  Result<std::string> person;
 };
 // The newest first. operation_not_permitted: others could read the file. Costs a failed open if
 // there is none.

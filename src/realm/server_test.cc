@@ -15,6 +15,7 @@
 namespace lockkeeper::realm {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -43,31 +44,6 @@ class ServerSettings : public testing::Test {
   std::map<std::string, std::string> variables_ = {{"HOME", folder_.file("home")},
                                                    {"XDG_RUNTIME_DIR", folder_.file("run")}};
 };
-
-TEST(ServerUrl, HasOneForm) {
-  const std::pair<const char*, const char*> good[] = {
-      {"https://hub.example.com", "https://hub.example.com"},
-      {"https://HUB.example.com:443/", "https://hub.example.com"},
-      {"https://hub.example.com:7420", "https://hub.example.com:7420"},
-      {"http://127.0.0.1:7420", "http://127.0.0.1:7420"},
-      {"http://localhost:80", "http://localhost"},
-      {"https://[::1]:7420", "https://[::1]:7420"},
-      {"unix:/run/hub.sock", "unix:/run/hub.sock"},
-  };
-  for (const auto& [text, form] : good) {
-    const auto url = parse_server_url(text);
-    ASSERT_TRUE(url) << text << ": " << url.error().message;
-    EXPECT_EQ(url->text(), form);
-  }
-  for (const char* const bad :
-       {"", "hub.example.com", "ftp://x", "https://", "https://a b", "https://x:0", "https://x:y",
-        "https://x:70000", "https://me:secret@x", "https://x/path", "https://x?a", "https://[::1",
-        "http://hub.example.com", "unix:relative", "https://x\n"}) {
-    const auto url = parse_server_url(bad);
-    ASSERT_FALSE(url) << bad;
-    EXPECT_EQ(url.error().code, Code::kInvalidInput);
-  }
-}
 
 TEST(RealmName, IsHostAndPathOfTheOrigin) {
   const std::pair<const char*, const char*> good[] = {
@@ -98,8 +74,8 @@ TEST_F(ServerSettings, NobodyIsSentAnywhereWithoutAWordOfTheUser) {
 
 TEST_F(ServerSettings, TheVariableThenTheFileThenTheLogin) {
   const Realm realm = repository("git@github.com:org/repo.git");
-  ASSERT_TRUE(keep_login(env(), {"https://first.example", "t1", "ann", "", ""}));
-  ASSERT_TRUE(keep_login(env(), {"https://last.example", "t2", "ann", "", ""}));
+  ASSERT_TRUE(keep_login(env(), {"https://first.example", "t1", "ann"}));
+  ASSERT_TRUE(keep_login(env(), {"https://last.example", "t2", "ann"}));
   auto server = find_server(realm, Settings{}, env());
   ASSERT_TRUE(server && *server);
   EXPECT_EQ((*server)->url, "https://last.example");
@@ -141,8 +117,53 @@ TEST_F(ServerSettings, ABrokenFileThatNamesAServerIsNeverTolerated) {
   EXPECT_FALSE(load_settings(realm, env(), &mistakes));
 }
 
+// By all their addresses in one form, wherever they are named.
+TEST_F(ServerSettings, TheHubsOfOneTableAreOneServer) {
+  const Realm realm = repository("git@github.com:org/repo.git");
+  const std::string all = "https://a.example,https://b.example:7420";
+  ASSERT_TRUE(keep_login(env(), {all, "t1", "ann"}));
+  ASSERT_TRUE(keep_login(env(), {"https://a.example", "t2", "bob"}));
+  const auto alone = find_server(realm, Settings{}, env());
+  ASSERT_TRUE(alone && *alone);
+  EXPECT_EQ((*alone)->person, "bob");
+  variables_["LOCKKEEPER_SERVER"] = "https://A.example:443/, https://b.example:7420";
+  const auto server = find_server(realm, Settings{}, env());
+  ASSERT_TRUE(server && *server) << server.error().message;
+  EXPECT_EQ((*server)->url, all);
+  EXPECT_EQ((*server)->person, "ann");
+  EXPECT_EQ((*server)->folder, *relay_folder(all, env()));
+  EXPECT_NE((*server)->folder, (*alone)->folder);
+  variables_["LOCKKEEPER_SERVER"] = "https://a.example,b.example";
+  const auto wrong = find_server(realm, Settings{}, env());
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, Code::kInvalidConfig);
+  EXPECT_THAT(wrong.error().message,
+              AllOf(HasSubstr("LOCKKEEPER_SERVER"), HasSubstr("\"b.example\"")));
+}
+
+// Earlier versions read it, if there is one of each.
+TEST_F(ServerSettings, WhatALoginTrustsIsKept) {
+  ASSERT_TRUE(keep_login(env(), {"https://x.example", "t", "ann", {"/ca.pem"}, {"ab"}}));
+  const std::string file = folder_.file("home") + "/.config/lockkeeper/servers.json";
+  const std::string text = *read_file(file);
+  EXPECT_THAT(text, HasSubstr("\"ca_file\": \"/ca.pem\""));
+  EXPECT_THAT(text, HasSubstr("\"fingerprint\": \"ab\""));
+  ASSERT_TRUE(keep_login(env(), {"https://y.example", "t", "ann", {"/a", "/b"}, {"ab", "cd"}}));
+  ASSERT_TRUE(keep_login(env(), {"https://z.example", "t", "ann"}));
+  const auto logins = read_logins(env());
+  ASSERT_TRUE(logins);
+  ASSERT_EQ(logins->size(), 3U);
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ((*logins)[0].ca_files, Texts{});
+  EXPECT_EQ((*logins)[0].fingerprints, Texts{});
+  EXPECT_EQ((*logins)[1].ca_files, (Texts{"/a", "/b"}));
+  EXPECT_EQ((*logins)[1].fingerprints, (Texts{"ab", "cd"}));
+  EXPECT_EQ((*logins)[2].ca_files, Texts{"/ca.pem"});
+  EXPECT_EQ((*logins)[2].fingerprints, Texts{"ab"});
+}
+
 TEST_F(ServerSettings, TokensThatOthersCanReadAreNotUsed) {
-  ASSERT_TRUE(keep_login(env(), {"https://x.example", "secret", "ann", "", ""}));
+  ASSERT_TRUE(keep_login(env(), {"https://x.example", "secret", "ann"}));
   const std::string file = folder_.file("home") + "/.config/lockkeeper/servers.json";
   struct stat info{};
   ASSERT_EQ(::stat(file.c_str(), &info), 0);

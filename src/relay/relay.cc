@@ -7,11 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -27,6 +25,7 @@
 #include "host/pipes.h"
 #include "host/process.h"
 #include "host/signals.h"
+#include "relay/contact.h"
 #include "relay/hub_link.h"
 #include "relay/places.h"
 #include "relay/tenants.h"
@@ -38,9 +37,10 @@ namespace {
 constexpr int kProbeMs = 20;  // how soon a death is seen
 constexpr int kNobodyMs = 1'000;
 constexpr std::int64_t kIdleMs = 30'000;
-constexpr int kBeatMs = 8'000;  // for one answer
 constexpr std::int64_t kBeatAgainMs = 1'000;
 constexpr int kAwaitMostMs = 1'000;
+constexpr int kLoginMs = 8'000;
+constexpr int kOneOfManyMs = 4'000;  // of several hubs, while somebody looks on
 constexpr std::chrono::milliseconds kLeaveAgain(100);
 constexpr std::size_t kLineBytesMax = 4U << 20;
 constexpr std::size_t kConnectionsMax = 1'000;
@@ -54,67 +54,10 @@ std::string error_line(const Error& error) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-bool is_silence(const Error& error) {
-  return error.code == Code::kStoreUnavailable || error.code == Code::kUnknown;
-}
-
-Json texts_of(const std::vector<std::uint64_t>& numbers) {
-  Json list = Json::array();
-  for (const std::uint64_t number : numbers) list.push_back(std::to_string(number));
-  return list;
-}
-
-struct Beaten {
-  std::uint64_t mark = 0;
-  std::string person;
-  std::vector<std::uint64_t> lost;
-};
-
-Result<Beaten> send_beat(HubLink& link, const std::string& version, const std::string& session,
-                         std::int64_t at_ms, const Tenants::Report& report) {
-  const Json sent{{"protocol", realm::kHubProtocol},
-                  {"version", version},
-                  {"session", session},
-                  {"at", at_ms},
-                  {"living", texts_of(report.living)},
-                  {"gone", texts_of(report.gone)}};
-  auto text = link.post("/v1/beat", sent.dump(), "", kBeatMs);
-  if (!text) {
-    Error& error = text.error();
-    const bool strange = error.code == Code::kUsage || error.code == Code::kInvalidInput;
-    if (strange)
-      error.message = "this is lockkeeper " + version + "; the hub says: " + error.message;
-    return fail(std::move(error));
-  }
-  const Json json = Json::parse(*text, nullptr, false);
-  const bool good = json.is_object() && json.contains("protocol") &&
-                    json["protocol"] == realm::kHubProtocol && json.contains("mark") &&
-                    json["mark"].is_number_unsigned() && json.contains("lost") &&
-                    json["lost"].is_array();
-  if (!good) {
-    return fail(Code::kUsage,
-                "this is lockkeeper " + version + ", and the hub has version " +
-                    quote(text_at(json, "version")) + ", which speaks another protocol",
-                "use the same version of lockkeeper on both sides");
-  }
-  Beaten beaten{json["mark"].get<std::uint64_t>(), text_at(json, "name"), {}};
-  for (const Json& one : json["lost"]) {
-    const std::string digits = one.is_string() ? one.get<std::string>() : "";
-    beaten.lost.push_back(std::strtoull(digits.c_str(), nullptr, 10));
-  }
-  return beaten;
-}
-
 class Relay {
  public:
-  Relay(realm::ServerUrl url, realm::Environment env, std::string version,
-        std::unique_ptr<Tenants> tenants, Fd beat_file, host::Pipe wake)
-      : url_(std::move(url)),
-        env_(std::move(env)),
-        version_(std::move(version)),
-        tenants_(std::move(tenants)),
-        beat_file_(std::move(beat_file)),
-        wake_(std::move(wake)) {}
+  Relay(Tenants& tenants, Contact& contact, host::Pipe wake)
+      : tenants_(tenants), contact_(contact), wake_(std::move(wake)) {}
 
   // Until nobody needs it, `folder` is gone or `ended` can be read.
   void serve(const Folder& folder, int listening, int ended);
@@ -129,15 +72,11 @@ class Relay {
   };
   using Rules = std::map<std::string, std::string>;  // of keys, by realm
 
-  Result<std::shared_ptr<HubLink>> link();
   void talk(const Fd& socket, std::uint64_t talker);
   std::vector<std::pair<std::uint64_t, int>> awaiting();
   void set_awaiting(std::uint64_t talker, bool awaiting);
   void check_awaiting(std::uint64_t talker);
   void beat_on();
-  Result<void> beat();
-  Result<void> keep_contact();
-  bool is_over() const;
   std::string answer(std::uint64_t talker, const std::string& process, const std::string& realm,
                      const std::string& line);
   std::string note_rules(const std::string& process, const std::string& realm, const Json& call);
@@ -145,23 +84,16 @@ class Relay {
   using Numbers = std::vector<std::uint64_t>;
   Result<Numbers> translate(Json& call);
   Result<void> translate_one(Json& with, const char* name, Numbers& numbers);
-  Result<std::string> forward(const std::string& realm, const std::string& body, int ms);
+  Result<std::string> forward(const std::string& realm, std::string body, int held_ms,
+                              bool about_tenants);
   void joined(std::uint64_t talker, const std::string& process);
   void left(const std::string& process);
   void leave_queue(const std::string& id);
   bool try_leave(const std::string& id);
 
-  const realm::ServerUrl url_;
-  const realm::Environment env_;
-  const std::string version_;
-  const std::unique_ptr<Tenants> tenants_;
-  const Fd beat_file_;
+  Tenants& tenants_;
+  Contact& contact_;
   const host::Pipe wake_;
-  const std::int64_t begun_ms_ = host::since_boot_ms();
-
-  std::mutex beat_mutex_;                      // one beat at a time
-  std::atomic<std::int64_t> contact_ms_ = -1;  // when the last answered beat was sent; -1: never
-  std::atomic<std::uint64_t> mark_ = 0;
 
   Places places_;
 
@@ -171,59 +103,9 @@ class Relay {
   std::map<std::uint64_t, Talker> talkers_;
   std::uint64_t last_talker_ = 0;
   std::map<std::string, Rules> rules_;  // by process, until the hub has seen them
-  std::uint64_t logins_ = 0;            // what they looked like when
-  std::shared_ptr<HubLink> link_;       // was made
 };
 
-Result<realm::Login> login_for(const std::string& url, const realm::Environment& env) {
-  LK_ASSIGN(const std::vector<realm::Login> logins, realm::read_logins(env));
-  const auto found = std::ranges::find(logins, url, &realm::Login::url);
-  if (found != logins.end()) return *found;
-  realm::Login nobody;
-  nobody.url = url;
-  return nobody;
-}
-
-// With the token as it is now: `login` and `logout` need no new relay.
-Result<std::shared_ptr<HubLink>> Relay::link() {
-  const std::uint64_t now = realm::logins_stamp(env_);
-  const std::lock_guard hold(mutex_);
-  if (link_ && logins_ == now) return link_;
-  LK_ASSIGN(const realm::Login login, login_for(url_.text(), env_));
-  link_ = std::make_shared<HubLink>(url_, login);
-  logins_ = now;
-  return link_;
-}
-
 // --- beats ---------------------------------------------------------------------------------------
-
-Result<void> Relay::beat() {
-  const std::lock_guard alone(beat_mutex_);
-  const std::int64_t sent = host::since_boot_ms();
-  const Tenants::Report report = tenants_->report();
-  LK_ASSIGN(const std::shared_ptr<HubLink> link, this->link());
-  LK_ASSIGN(const Beaten beaten, send_beat(*link, version_, tenants_->session(), sent, report));
-  tenants_->acknowledge(report.gone);
-  tenants_->drop(beaten.lost, sent);
-  mark_ = beaten.mark;
-  contact_ms_ = sent;
-  std::string bytes;
-  append_be64(bytes, static_cast<std::uint64_t>(sent));
-  static_cast<void>(!::pwrite(beat_file_.get(), bytes.data(), bytes.size(), 0));
-  return {};
-}
-
-// Before somebody is attached: whoever keeps a lease counts from the last answered beat.
-Result<void> Relay::keep_contact() {
-  const std::int64_t last = contact_ms_;
-  if (last >= 0 && host::since_boot_ms() - last < 2 * realm::kBeatEveryMs) return {};
-  return beat();
-}
-
-// The hub has given away what was attached here.
-bool Relay::is_over() const {
-  return host::since_boot_ms() - std::max(contact_ms_.load(), begun_ms_) > realm::kSessionMs;
-}
 
 // A hub that does not know the token any more (logout, a token that was removed) will not know it
 // in a second either, and nobody here can keep anything there.
@@ -236,12 +118,12 @@ void Relay::beat_on() {
     urgent_.wait_for(hold, time, [this] { return died_; });
     const bool due = died_ || host::since_boot_ms() >= next;
     died_ = false;
-    if (!due || tenants_->empty()) continue;
+    if (!due || tenants_.empty()) continue;
     hold.unlock();
-    const Result<void> beaten = beat();
-    const bool refused = !beaten && !is_silence(beaten.error());
-    if (refused && is_over()) tenants_->forget();
-    const bool again = !beaten && !refused && !is_over();
+    const Result<void> beaten = contact_.beat();
+    const bool refused = !beaten && !is_silence(beaten.error().code);
+    if (refused && contact_.is_over()) tenants_.forget();
+    const bool again = !beaten && !refused && !contact_.is_over();
     next = host::since_boot_ms() + (again ? kBeatAgainMs : realm::kBeatEveryMs);
     hold.lock();
   }
@@ -261,8 +143,8 @@ Result<void> Relay::translate_one(Json& with, const char* name, Numbers& numbers
                                     static_cast<std::int64_t>(number("pid")),
                                     number("start_ticks")};
   if (!attachment.attached() || attachment.is_remote()) return {};
-  LK_CHECK(keep_contact());
-  LK_ASSIGN(const std::uint64_t own, tenants_->number_of(attachment, mark_));
+  LK_CHECK(contact_.keep());
+  LK_ASSIGN(const std::uint64_t own, tenants_.number_of(attachment, contact_.mark()));
   static_cast<void>(!::write(wake_.writer.get(), "", 1));
   *found = json_of(core::Attachment::remote(own));
   numbers.push_back(own);
@@ -289,11 +171,13 @@ Result<Relay::Numbers> Relay::translate(Json& call) {
   return numbers;
 }
 
-Result<std::string> Relay::forward(const std::string& realm, const std::string& body, int ms) {
-  LK_ASSIGN(const std::shared_ptr<HubLink> link, this->link());
-  // A beat that was written before this knows nothing of whom it is about.
-  const std::string mark = tenants_->session() + "@" + std::to_string(host::since_boot_ms());
-  LK_ASSIGN(std::string text, link->post("/v1/call?realm=" + realm, body, mark, ms));
+Result<std::string> Relay::forward(const std::string& realm, std::string body, int held_ms,
+                                   bool about_tenants) {
+  HubCall call{.target = "/v1/call?realm=" + realm,
+               .body = std::move(body),
+               .ms = kCallMs + held_ms,
+               .held_ms = held_ms};
+  LK_ASSIGN(std::string text, contact_.post(std::move(call), about_tenants));
   std::erase(text, '\n');
   return text;
 }
@@ -324,8 +208,8 @@ std::string Relay::answer(std::uint64_t talker, const std::string& process,
   }
   Json call = Json::parse(line, nullptr, false);
   if (!call.is_object()) return error_line({Code::kInvalidInput, "the call is not JSON", ""});
-  if (contact_ms_ < 0) {  // the first one tells whether they understand each other
-    if (const auto met = beat(); !met) return error_line(met.error());
+  if (!contact_.ever()) {  // the first one tells whether they understand each other
+    if (const auto met = contact_.beat(); !met) return error_line(met.error());
   }
   if (text_at(call, "call") == "open") return note_rules(process, realm, call);
   const auto translated = translate(call);
@@ -339,19 +223,19 @@ std::string Relay::answer(std::uint64_t talker, const std::string& process,
   if (shortened) call["with"]["at_most_ms"] = kAwaitMostMs;
   const Places::Turn turn = places_.begin(realm, call);
   if (awaits) set_awaiting(talker, true);
-  const int ms = awaits ? kCallMs + kAwaitMostMs : kCallMs;
   const std::string body = !translated->empty() || shortened ? call.dump() : line;
-  const auto text = forward(realm, with_rules(process, realm, body), ms);
+  const auto text = forward(realm, with_rules(process, realm, body), awaits ? kAwaitMostMs : 0,
+                            !translated->empty());
   if (awaits) set_awaiting(talker, false);
   if (!text) return error_line(text.error());
-  tenants_->confirm(*translated, host::since_boot_ms());
+  tenants_.confirm(*translated, host::since_boot_ms());
   {
     const std::lock_guard hold(mutex_);
     const auto known = rules_.find(process);
     if (known != rules_.end()) known->second.erase(realm);
   }
   places_.note(process, realm, call, *text);
-  return text_at(call, "call") == "list" ? tenants_->with_processes(*text) : *text;
+  return text_at(call, "call") == "list" ? tenants_.with_processes(*text) : *text;
 }
 
 // --- waits ---------------------------------------------------------------------------------------
@@ -411,14 +295,14 @@ void Relay::leave_queue(const std::string& id) {
   places_.forget(id);
 }
 
-// False: the hub cannot be reached.
+// False: no hub can be reached.
 bool Relay::try_leave(const std::string& id) {
   const auto [turn, waiting] = places_.begin_to_leave(id);
   if (!waiting) return true;
   const Json with{{"caller", waiting->caller}, {"id", id}, {"why", "interrupted"}, {"gone", true}};
   const auto text =
-      forward(waiting->realm, Json{{"call", "leave"}, {"with", with}}.dump(), kCallMs);
-  return text || !is_silence(text.error());
+      forward(waiting->realm, Json{{"call", "leave"}, {"with", with}}.dump(), 0, false);
+  return text || !is_silence(text.error().code);
 }
 
 // --- connections ---------------------------------------------------------------------------------
@@ -470,7 +354,7 @@ void Relay::serve(const Folder& folder, int listening, int ended) {
   std::thread([this] { beat_on(); }).detach();
   std::int64_t needed = host::since_boot_ms();
   for (;;) {
-    const bool nobody = tenants_->empty();
+    const bool nobody = tenants_.empty();
     const auto waiting = awaiting();
     std::vector<pollfd> wanted = {
         {listening, POLLIN, 0}, {ended, POLLIN, 0}, {wake_.reader.get(), POLLIN, 0}};
@@ -484,12 +368,12 @@ void Relay::serve(const Folder& folder, int listening, int ended) {
       char drained[64];
       static_cast<void>(!::read(wake_.reader.get(), drained, sizeof drained));
     }
-    const bool died = tenants_->look();
+    const bool died = tenants_.look();
     const std::int64_t now = host::since_boot_ms();
     {
       const std::lock_guard hold(mutex_);
       died_ = died_ || died;
-      if (!talkers_.empty() || !tenants_->empty()) needed = now;
+      if (!talkers_.empty() || !tenants_.empty()) needed = now;
     }
     if (died) urgent_.notify_all();
     if (now - needed >= kIdleMs || !folder.is_there()) return;
@@ -511,10 +395,10 @@ void Relay::serve(const Folder& folder, int listening, int ended) {
 
 Result<void> run(const std::string& text, const std::string& version, const realm::Environment& env,
                  Random& random, const std::function<Result<Ready>()>& leave) {
-  LK_ASSIGN(const realm::ServerUrl url, realm::parse_server_url(text));
-  LK_ASSIGN(const std::string path, realm::relay_folder(url.text(), env));
+  LK_ASSIGN(const realm::ServerUrls urls, realm::parse_server_urls(text));
+  LK_ASSIGN(const std::string path, realm::relay_folder(realm::text_of(urls), env));
   LK_CHECK(make_folders(path));
-  LK_CHECK(login_for(url.text(), env));
+  LK_CHECK(login_for(realm::text_of(urls), env));
   LK_ASSIGN(const Ready ready, leave());
   ::signal(SIGPIPE, SIG_IGN);
   LK_ASSIGN(const Folder folder, Folder::open(path, "", Folder::Kind::kPrivate));
@@ -532,22 +416,32 @@ Result<void> run(const std::string& text, const std::string& version, const real
   LK_ASSIGN(host::Pipe wake, host::make_pipe());
   for (const int fd : {wake.reader.get(), wake.writer.get()}) ::fcntl(fd, F_SETFL, O_NONBLOCK);
   LK_ASSIGN(const Fd listening, host::listen_local(folder.path_of(remote::kRelaySocket)));
-  Relay relay(url, env, version, std::move(tenants), std::move(beat_file), std::move(wake));
+  Contact contact(urls, env, version, *tenants, std::move(beat_file));
+  Relay relay(*tenants, contact, std::move(wake));
   ready(0);
   relay.serve(folder, listening.get(), ended.get());
   static_cast<void>(folder.remove(remote::kRelaySocket));
   ::_exit(0);  // its threads may still talk, and all that counts is on disk
 }
 
-Result<std::string> try_login(const realm::Login& login, const std::string& version,
-                              Random& random) {
-  LK_ASSIGN(const realm::ServerUrl url, realm::parse_server_url(login.url));
-  HubLink link(url, login);
-  std::string bytes;
-  append_be64(bytes, random.next());
-  append_be64(bytes, random.next());
-  LK_ASSIGN(const Beaten beaten, send_beat(link, version, to_hex(bytes), 0, {}));
-  return beaten.person;
+std::vector<realm::TriedHub> try_hubs(const realm::Login& login, const std::string& version,
+                                      Random& random) {
+  std::vector<realm::TriedHub> all;
+  const auto urls = realm::parse_server_urls(login.url);
+  if (!urls) return {{login.url, fail(Error(urls.error()))}};
+  for (const realm::ServerUrl& url : *urls) {
+    HubLink link({url}, login);
+    std::string bytes;
+    append_be64(bytes, random.next());
+    append_be64(bytes, random.next());
+    // It begins nothing: a session that nobody knows has nothing to lose.
+    const Tenants::Report nobody{to_hex(bytes), false, {}, {}};
+    const int ms = urls->size() == 1 ? kLoginMs : kOneOfManyMs;
+    auto beaten = send_beat(link, version, nobody, {.ms = ms});
+    all.push_back({url.text(), beaten ? Result<std::string>(std::move(beaten->person))
+                                      : fail(std::move(beaten.error()))});
+  }
+  return all;
 }
 
 }  // namespace lockkeeper::relay

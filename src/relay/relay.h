@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -23,8 +24,8 @@ using Ready = std::function<void(int status)>;
 Result<void> run(const std::string& url, const std::string& version, const realm::Environment& env,
                  Random& random, const std::function<Result<Ready>()>& leave);
 
-// Asks the hub once: is the token good, whose is it? Returns the person's name. Nothing is kept.
-Result<std::string> try_login(const realm::Login& login, const std::string& version,
-                              Random& random);
+// Asks each address of the login once: is the token good, whose is it? Nothing is kept.
+std::vector<realm::TriedHub> try_hubs(const realm::Login& login, const std::string& version,
+                                      Random& random);
 
 }  // namespace lockkeeper::relay

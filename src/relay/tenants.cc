@@ -54,16 +54,20 @@ Result<void> Tenants::load() {
     return save();
   }
   session_ = json["session"].get<std::string>();
+  // Without the field, an earlier version has written it: nobody was attached before a beat.
+  begun_ = json.value("begun", Json()).is_boolean() ? json["begun"].get<bool>()
+                                                    : !json["attached"].empty();
   for (const Json& row : json["attached"]) {
     const core::Attachment attachment{row[1].get<std::uint64_t>(), row[2].get<std::uint64_t>(),
                                       row[3].get<std::int64_t>(), row[4].get<std::uint64_t>()};
     numbers_[attachment] = row[0].get<std::uint64_t>();
+    inherited_.insert(numbers_[attachment]);
   }
   return {};
 }
 
 Result<void> Tenants::save() const {
-  Json json{{"session", session_}, {"attached", Json::array()}};
+  Json json{{"session", session_}, {"begun", begun_}, {"attached", Json::array()}};
   for (const auto& [attachment, number] : numbers_) {
     json["attached"].push_back({number, attachment.slot, attachment.pid_namespace, attachment.pid,
                                 attachment.start_ticks});
@@ -73,6 +77,16 @@ Result<void> Tenants::save() const {
   const int why = replace_durably_at(folder_.fd(), kFileName, json.dump(), how);
   if (why != 0) return folder_.failed(why, "write", kFileName);
   return {};
+}
+
+std::string Tenants::session() const {
+  const std::lock_guard hold(mutex_);
+  return session_;
+}
+
+bool Tenants::must_begin() const {
+  const std::lock_guard hold(mutex_);
+  return !begun_;
 }
 
 Result<std::uint64_t> Tenants::number_of(const core::Attachment& attachment, std::uint64_t mark) {
@@ -130,9 +144,11 @@ bool Tenants::look() {
   const std::size_t before = numbers_.size();
   std::erase_if(numbers_, [&](const auto& each) {
     const bool dead = is_dead(each.first);
-    if (dead) gone_.insert(each.second);
-    if (dead) confirmed_ms_.erase(each.second);
-    return dead;
+    if (!dead) return false;
+    gone_.insert(each.second);
+    confirmed_ms_.erase(each.second);
+    inherited_.erase(each.second);
+    return true;
   });
   const bool died = numbers_.size() != before;
   if (died) static_cast<void>(save());  // whoever reads it later looks again
@@ -141,7 +157,7 @@ bool Tenants::look() {
 
 Tenants::Report Tenants::report() const {
   const std::lock_guard hold(mutex_);
-  Report report;
+  Report report{session_, !begun_, {}, {}};
   for (const auto& [attachment, number] : numbers_) report.living.push_back(number);
   report.gone.assign(gone_.begin(), gone_.end());
   return report;
@@ -157,24 +173,64 @@ void Tenants::confirm(const std::vector<std::uint64_t>& numbers, std::int64_t no
   for (const std::uint64_t number : numbers) confirmed_ms_.try_emplace(number, now_ms);
 }
 
+// REQUIRES: mutex_
+bool Tenants::was_confirmed(std::uint64_t number, std::int64_t written_ms) const {
+  const auto confirmed = confirmed_ms_.find(number);
+  return confirmed != confirmed_ms_.end() && confirmed->second < written_ms;
+}
+
 void Tenants::drop(const std::vector<std::uint64_t>& numbers, std::int64_t written_ms) {
   if (numbers.empty()) return;
   const std::lock_guard hold(mutex_);
   const std::size_t before = numbers_.size();
   std::erase_if(numbers_, [&](const auto& each) {
-    if (std::ranges::find(numbers, each.second) == numbers.end()) return false;
-    const auto confirmed = confirmed_ms_.find(each.second);
-    const bool known = confirmed != confirmed_ms_.end() && confirmed->second < written_ms;
-    if (known) confirmed_ms_.erase(confirmed);
-    return known;
+    const bool named = std::ranges::find(numbers, each.second) != numbers.end();
+    if (!named || !was_confirmed(each.second, written_ms)) return false;
+    confirmed_ms_.erase(each.second);
+    inherited_.erase(each.second);
+    return true;
   });
   if (numbers_.size() != before) static_cast<void>(save());
+}
+
+Result<void> Tenants::begun(const std::string& session) {
+  const std::lock_guard hold(mutex_);
+  if (session_ != session || begun_) return {};
+  begun_ = true;
+  auto saved = save();
+  begun_ = saved.has_value();
+  return saved;
+}
+
+Result<void> Tenants::lose_session(const std::string& session, std::int64_t written_ms) {
+  const std::lock_guard hold(mutex_);
+  if (session_ != session) return {};
+  auto numbers = numbers_;
+  std::erase_if(numbers, [&](const auto& each) {
+    return inherited_.contains(each.second) || was_confirmed(each.second, written_ms);
+  });
+  std::string other = new_session(random_);
+  bool begun = false;
+  const auto exchange = [&] {
+    std::swap(session_, other);
+    std::swap(begun_, begun);
+    std::swap(numbers_, numbers);
+  };
+  exchange();
+  if (auto saved = save(); !saved) {
+    exchange();
+    return saved;
+  }
+  inherited_.clear();
+  std::erase_if(confirmed_ms_, [&](const auto& each) { return each.second < written_ms; });
+  return {};
 }
 
 void Tenants::forget() {
   const std::lock_guard hold(mutex_);
   numbers_.clear();
   confirmed_ms_.clear();
+  inherited_.clear();
   gone_.clear();
   static_cast<void>(save());  // whoever reads it later is refused as well
 }

@@ -29,8 +29,9 @@ class Tenants {
   // `folder`: the relay's. Reads what an earlier relay has left. `random` must outlive it.
   static Result<std::unique_ptr<Tenants>> open(const std::string& folder, Random& random);
 
-  // Of the session with the hub: 32 hexadecimal digits, drawn once.
-  const std::string& session() const { return session_; }
+  // Of the session with the hub: 32 hexadecimal digits.
+  std::string session() const;
+  bool must_begin() const;  // no beat of it has been answered yet
 
   // The number of that process: its own, or a new one that begins with the person's mark. It is on
   // record before this returns.
@@ -42,10 +43,19 @@ class Tenants {
   // Asks the kernel about each. True: somebody has died since.
   bool look();
   struct Report {
+    std::string session;
+    bool begins = false;  // must_begin()
     std::vector<std::uint64_t> living;
     std::vector<std::uint64_t> gone;  // not yet acknowledged
   };
   Report report() const;
+  // A beat of that session was answered. On record before this returns: nobody is attached under a
+  // session that may still have to begin.
+  Result<void> begun(const std::string& session);
+  // The hub has nothing of that session any more, says the answer to a beat that was written then.
+  // Draws another one, which is on record before this returns. Only those that are still on their
+  // way move on: they were not confirmed by that time, and no earlier relay brought them.
+  Result<void> lose_session(const std::string& session, std::int64_t written_ms);
   // The hub has heard of these.
   void acknowledge(const std::vector<std::uint64_t>& gone);
   // The hub has answered a call that brought these.
@@ -61,13 +71,16 @@ class Tenants {
   Result<void> load();
   Result<void> save() const;
   bool is_dead(const core::Attachment& attachment);
+  bool was_confirmed(std::uint64_t number, std::int64_t written_ms) const;
 
   const Folder folder_;
   Random& random_;
-  std::string session_;
   mutable std::mutex mutex_;  // protects what is below
+  std::string session_;
+  bool begun_ = false;
   std::map<core::Attachment, std::uint64_t> numbers_;
   std::map<std::uint64_t, std::int64_t> confirmed_ms_;  // when, by number
+  std::set<std::uint64_t> inherited_;                   // from an earlier relay
   std::set<std::uint64_t> gone_;
   std::optional<host::LiveSlots> slots_;
 };

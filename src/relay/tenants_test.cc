@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -16,6 +17,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 
 class TenantsTest : public testing::Test {
  protected:
@@ -134,6 +136,96 @@ TEST_F(TenantsTest, AProcessThatHasNoSlotIsKnownByItsPid) {
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
   EXPECT_TRUE(tenants->look());
   ::close(ends[0]);
+}
+
+// So that a hub which keeps a row for each session never makes one for what it has lost.
+TEST_F(TenantsTest, I5_ASessionBeginsUntilABeatIsAnsweredAndNeverAgain) {
+  std::string session;
+  {
+    const auto tenants = open();
+    session = tenants->session();
+    EXPECT_TRUE(tenants->report().begins);
+    EXPECT_TRUE(open()->report().begins) << "another relay knows no more";
+    ASSERT_TRUE(tenants->begun(std::string(32, '0')));
+    EXPECT_TRUE(tenants->must_begin()) << "that was another session";
+    ASSERT_TRUE(tenants->begun(session));
+    EXPECT_FALSE(tenants->must_begin());
+    EXPECT_FALSE(tenants->report().begins);
+  }
+  const auto tenants = open();
+  EXPECT_EQ(tenants->session(), session);
+  EXPECT_FALSE(tenants->report().begins);
+}
+
+TEST_F(TenantsTest, I5_I7_ALostSessionTakesAlongWhatTheHubHasKnown) {
+  const auto tenants = open();
+  const std::string lost = tenants->session();
+  ASSERT_TRUE(tenants->begun(lost));
+  const host::LiveSlot known = slot();
+  const host::LiveSlot just_now = slot();
+  const host::LiveSlot on_its_way = slot();
+  tenants->confirm({*tenants->number_of(attached(known), 1)}, 999);
+  const std::uint64_t later = *tenants->number_of(attached(just_now), 1);
+  tenants->confirm({later}, 1'000);
+  const std::uint64_t moves = *tenants->number_of(attached(on_its_way), 1);
+  ASSERT_TRUE(tenants->lose_session(std::string(32, '0'), 1'000));
+  EXPECT_EQ(tenants->session(), lost) << "that was another session";
+  ASSERT_TRUE(tenants->lose_session(lost, 1'000));
+  const std::string session = tenants->session();
+  EXPECT_EQ(session.size(), 32U);
+  EXPECT_NE(session, lost);
+  const Tenants::Report report = tenants->report();
+  EXPECT_EQ(report.session, session);
+  EXPECT_TRUE(report.begins);
+  EXPECT_THAT(report.living, UnorderedElementsAre(later, moves));
+  ASSERT_TRUE(tenants->lose_session(lost, 2'000));
+  EXPECT_EQ(tenants->session(), session) << "an answer that comes twice";
+  // It is on record.
+  const auto next = open();
+  EXPECT_EQ(next->session(), session);
+  EXPECT_TRUE(next->report().begins);
+  EXPECT_THAT(next->report().living, UnorderedElementsAre(later, moves));
+}
+
+// What an earlier relay brought is not on its way any more.
+TEST_F(TenantsTest, I5_I7_ALostSessionTakesAlongWhatAnEarlierRelayHasBrought) {
+  const host::LiveSlot lives = slot();
+  std::uint64_t number = 0;
+  {
+    const auto tenants = open();
+    ASSERT_TRUE(tenants->begun(tenants->session()));
+    number = *tenants->number_of(attached(lives), 1);
+  }
+  const auto tenants = open();
+  EXPECT_THAT(tenants->report().living, ElementsAre(number));
+  ASSERT_TRUE(tenants->lose_session(tenants->session(), 1'000));
+  EXPECT_THAT(tenants->report().living, IsEmpty());
+  EXPECT_NE(*tenants->number_of(attached(lives), 1), number);
+}
+
+TEST_F(TenantsTest, I5_TheFileOfAnEarlierVersionHasBegunIfSomebodyIsAttached) {
+  const std::string session = R"({"session":"0123456789abcdef0123456789abcdef","attached":)";
+  std::ofstream(folder_.file("attached")) << session << "[]}";
+  EXPECT_TRUE(open()->report().begins);
+  std::ofstream(folder_.file("attached")) << session << "[[7,64,0,0,0]]}";
+  EXPECT_FALSE(open()->report().begins);
+  std::ofstream(folder_.file("attached")) << session << "[],\"begun\":true}";
+  EXPECT_FALSE(open()->report().begins);
+}
+
+// Then the old one goes on.
+TEST_F(TenantsTest, I5_ASessionThatCannotBeSavedIsNotUsed) {
+  const auto tenants = open();
+  const std::string session = tenants->session();
+  const host::LiveSlot one = slot();
+  const std::uint64_t number = *tenants->number_of(attached(one), 1);
+  tenants->confirm({number}, 1);
+  ASSERT_TRUE(std::filesystem::remove_all(folder_.path()));
+  EXPECT_FALSE(tenants->begun(session));
+  EXPECT_TRUE(tenants->must_begin());
+  EXPECT_FALSE(tenants->lose_session(session, 1'000));
+  EXPECT_EQ(tenants->session(), session);
+  EXPECT_THAT(tenants->report().living, ElementsAre(number));
 }
 
 TEST_F(TenantsTest, WhatCannotBeReadIsASessionOfItsOwn) {

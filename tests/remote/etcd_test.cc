@@ -1,40 +1,139 @@
-// Relays and a hub whose locks are in etcd: what is attached outlives the hub.
+// Relays and hubs whose locks are in etcd: what is attached and what waits outlives a hub, also if
+// the next one has another address.
 #include <gtest/gtest.h>
 
 #include <csignal>
 
 #include "etcd/cluster.h"
 #include "remote/machine.h"
+#include "remote/proxy.h"
 
 namespace lockkeeper::proof {
 namespace {
 
-TEST(RemoteOnEtcd, L1_L3_WhatIsAttachedIsKeptByTheNextHubAndFreedByADeath) {
-  if (!etcd_testing::programs()) GTEST_SKIP() << etcd_testing::why_not();
-  const std::string store = etcd_testing::shared_cluster().url("/attached");
-  stage::Stage one, other;  // two machines that may have the hub
-  const std::string alice = add_token(one, "alice");
-  const std::string bob = add_token(one, "bob");
-  const stage::Words words = {"--store", store, "--token-file",
-                              one.path("home") + "/.config/lockkeeper/hub-tokens"};
-  auto hub = std::make_unique<HubServer>(one, words);
-  const std::string address = "127.0.0.1:" + std::to_string(hub->port());
-  Machine here;
-  ASSERT_EQ(here.login("http://" + address, alice).status, 0);
-  stage::Process holder = here.start_holding("x", "a");
-  hub->process().signal(SIGTERM);
-  hub->process().wait();
+using stage::Answer;
+using stage::Process;
+using stage::Words;
 
-  stage::Words next = words;
-  next.insert(next.end(), {"--listen", address});
-  hub = std::make_unique<HubServer>(other, next);
-  HubPeer peer(hub->port(), bob, "y");
-  const auto ask = [&] { return peer.post("/v1/acquire", {{"resources", {"a"}}}).status; };
-  EXPECT_EQ(ask(), 409);
-  EXPECT_EQ(here.expect(0, "x", {"list"}).json()["leases"].size(), 1U);
+// One machine knows two addresses; one hub after the other serves there.
+class RemoteOnEtcd : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!etcd_testing::programs()) GTEST_SKIP() << etcd_testing::why_not();
+    store_ = etcd_testing::shared_cluster().url(etcd_testing::fresh_prefix());
+  }
+  std::unique_ptr<HubServer> serve(stage::Stage& machine, std::uint16_t port) {
+    const Words words = {"--store",      store_,
+                         "--token-file", one_.path("home") + "/.config/lockkeeper/hub-tokens",
+                         "--listen",     "127.0.0.1:" + std::to_string(port)};
+    return std::make_unique<HubServer>(machine, words);
+  }
+  void log_in(const std::string& all) {
+    const Answer done = here_.login(all, alice_);
+    ASSERT_EQ(done.status, 0) << done.all();
+  }
+  std::string both() const { return address_of(first_) + "," + address_of(second_); }
+  // Somebody who has no relay asks for it.
+  int asks(const HubServer& hub, const std::string& resource) {
+    return HubPeer(hub.port(), bob_, "y").post("/v1/acquire", {{"resources", {resource}}}).status;
+  }
+  Json table(const HubServer& hub) const {
+    return HubPeer(hub.port(), bob_, "t").get("/v1/list?realm=app").json;
+  }
+  bool waits(const HubServer& hub) const {
+    return stage::eventually([&] { return table(hub)["waiters"].size() == 1; });
+  }
+
+  std::string store_;
+  stage::Stage one_, other_;  // two machines that may have the hub
+  const std::string alice_ = add_token(one_, "alice");
+  const std::string bob_ = add_token(one_, "bob");
+  const std::uint16_t first_ = free_port();
+  const std::uint16_t second_ = free_port();
+  Machine here_;
+};
+
+TEST_F(RemoteOnEtcd, L1_L3_WhatIsAttachedIsKeptByTheNextHubAndFreedByADeath) {
+  auto hub = serve(one_, first_);
+  log_in(address_of(first_));
+  Process holder = here_.start_holding("x", "a");
+  end(*hub, SIGTERM);
+  hub = serve(other_, first_);
+  EXPECT_EQ(asks(*hub, "a"), 409);
+  EXPECT_EQ(here_.expect(0, "x", {"list"}).json()["leases"].size(), 1U);
   EXPECT_TRUE(holder.running());
   holder.signal_group(SIGKILL);
-  EXPECT_TRUE(stage::eventually([&] { return ask() == 200; }));
+  EXPECT_TRUE(stage::eventually([&] { return asks(*hub, "a") == 200; }));
+}
+
+TEST_F(RemoteOnEtcd, I5_L1_L3_WhatIsAttachedIsKeptByTheNextHubAtAnotherAddress) {
+  auto hub = serve(one_, first_);
+  log_in(both());
+  Process holder = here_.start_holding("x", "a");
+  end(*hub, SIGTERM);
+  hub = serve(other_, second_);
+  EXPECT_EQ(asks(*hub, "a"), 409);
+  EXPECT_EQ(here_.expect(0, "x", {"list"}).json()["leases"].size(), 1U);
+  EXPECT_TRUE(holder.running());
+  holder.signal_group(SIGKILL);
+  EXPECT_TRUE(stage::eventually([&] { return asks(*hub, "a") == 200; }));
+}
+
+// After a kill -9, only the same machine may serve at once.
+TEST_F(RemoteOnEtcd, L4_L9_AWaitGoesOnAtAnotherAddressWhenTheHubIsKilled) {
+  auto hub = serve(one_, first_);
+  log_in(both());
+  here_.expect(0, "x", {"acquire", "a"});
+  Process waiter = here_.start("y", {"acquire", "a", "--wait=5m", "--json"});
+  ASSERT_TRUE(waits(*hub));
+  end(*hub);
+  hub = serve(one_, second_);
+  ASSERT_TRUE(waits(*hub));
+  EXPECT_TRUE(waiter.running());
+  here_.expect(0, "x", {"release", "a"});
+  EXPECT_EQ(waiter.wait(), 0) << waiter.err();
+  const Json all = table(*hub);
+  ASSERT_EQ(all["leases"].size(), 1U) << all;
+  EXPECT_EQ(all["leases"][0]["agent"], "y@alice");
+}
+
+// It is told of a death that came while no hub was there.
+TEST_F(RemoteOnEtcd, L6_AWaiterThatDiesMeanwhileLeavesTheQueueAtAnotherAddress) {
+  auto hub = serve(one_, first_);
+  log_in(both());
+  here_.expect(0, "x", {"acquire", "a"});
+  Process waiter = here_.start("y", {"acquire", "a", "--wait=5m", "--json"});
+  ASSERT_TRUE(waits(*hub));
+  end(*hub);
+  waiter.signal(SIGKILL);
+  waiter.wait();
+  hub = serve(one_, second_);
+  EXPECT_TRUE(stage::eventually([&] { return table(*hub)["waiters"].empty(); }));
+}
+
+// The hub has granted it, and is killed before anybody hears of that.
+TEST_F(RemoteOnEtcd, I8_I9_AnAcquireIsCarriedOutOnceWhenTheHubIsKilled) {
+  auto hub = serve(one_, first_);
+  Proxy proxy(first_);
+  log_in(address_of(proxy.port()) + "," + address_of(second_));
+  here_.expect(0, "x", {"check", "z"});
+  const Words words = {"acquire", "a", "--request-id", "once", "--json"};
+  proxy.vanish_with_answer();
+  Process asking = here_.start("x", words);
+  ASSERT_TRUE(stage::eventually([&] { return table(*hub)["leases"].size() == 1; }));
+  end(*hub);
+  hub = serve(one_, second_);
+  constexpr int kUnknownStatus = 70;  // the next hub may have come too late for it
+  const int status = asking.wait();
+  EXPECT_TRUE(status == 0 || status == kUnknownStatus) << asking.out() << asking.err();
+  if (status != 0) here_.expect(0, "x", {"acquire", "a", "--request-id", "once"});
+  EXPECT_EQ(table(*hub)["leases"].size(), 1U);
+  int granted = 0;
+  const Json events = HubPeer(hub->port(), bob_).get("/v1/events?realm=app&since=0").json["events"];
+  for (const Json& event : events) granted += event["event"] == "granted" ? 1 : 0;
+  EXPECT_EQ(granted, 1) << events;
+  here_.expect(0, "x", {"release", "a"});
+  EXPECT_EQ(table(*hub)["leases"].size(), 0U);
 }
 
 }  // namespace

@@ -1,7 +1,12 @@
 #include "remote/machine.h"
 
-#include <csignal>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <filesystem>
+
+#include "base/fd.h"
 
 namespace lockkeeper::proof {
 
@@ -29,9 +34,28 @@ std::string Machine::relay_folder() const {
   return {};
 }
 
+std::string address_of(std::uint16_t port) {
+  return "http://127.0.0.1:" + std::to_string(port);
+}
+
+std::uint16_t free_port() {
+  const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  EXPECT_EQ(::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  EXPECT_EQ(::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+  return ntohs(address.sin_port);
+}
+
+void end(HubServer& hub, int signal) {
+  hub.process().signal(signal);
+  hub.process().wait();
+}
+
 void Remote::kill_hub() {
-  hub_->process().signal(SIGKILL);
-  hub_->process().wait();
+  end(*hub_);
 }
 
 void Remote::restart_hub() {

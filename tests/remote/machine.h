@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -23,10 +25,16 @@ class Machine : public stage::Stage {
   bool has_table() const { return stage::exists(store() + "/epoch"); }
 };
 
+// Where a hub on loopback can be reached; of none yet that port is free.
+std::string address_of(std::uint16_t port);  // "http://127.0.0.1:7420"
+std::uint16_t free_port();
+// kill -9, or another signal that ends it.
+void end(HubServer& hub, int signal = SIGKILL);
+
 // A hub on loopback for the realm "app", which both machines' repositories are.
 class Remote : public testing::Test {
  protected:
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(hub_->port()); }
+  std::string url() const { return address_of(hub_->port()); }
   // kill -9, and the same port again.
   void kill_hub();
   void restart_hub();

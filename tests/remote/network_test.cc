@@ -128,6 +128,34 @@ TEST_F(RemoteVersions, AnotherVersionOfTheSameProtocolWorks) {
   EXPECT_EQ(newer.post("/v1/beat", said).status, 200);
 }
 
+// A hub that keeps a row for each session says when it has none. What was attached is gone, and
+// what comes goes on under another session, which begins once.
+TEST_F(RemoteVersions, I5_I7_AnotherSessionFollowsOneThatTheHubHasLost) {
+  proxy_.watch("\"begins\":true");
+  ASSERT_EQ(here_.login(through(), alice_).status, 0);
+  EXPECT_EQ(proxy_.seen(), 0) << "a login begins no session";
+  const auto known = [&] {
+    const std::string text = stage::read_text(here_.relay_folder() + "/attached");
+    return Json::parse(text, nullptr, false);
+  };
+  Process holder = here_.start_holding("x", "a");
+  EXPECT_EQ(proxy_.seen(), 1);
+  const Json before = known();
+  ASSERT_EQ(before["attached"].size(), 1U) << before;
+  EXPECT_EQ(before["begun"], true);
+  proxy_.rewrite_once("\"session_ms\":60000", "\"session\":\"lost\"  ");
+  EXPECT_EQ(here_.as("x", {"run", "b", "--", "true"}).status, 0);  // its end is told at once
+  ASSERT_TRUE(stage::eventually([&] {
+    const Json now = known();
+    return proxy_.seen() == 2 && now["begun"] == true && now["attached"].empty();
+  })) << known();
+  const Json after = known();
+  EXPECT_NE(after["session"], before["session"]);
+  EXPECT_EQ(here_.as("x", {"run", "c", "--", "true"}).status, 0);
+  EXPECT_EQ(known()["session"], after["session"]);
+  EXPECT_EQ(proxy_.seen(), 2);
+}
+
 TEST_F(RemoteVersions, AnotherProtocolOfTheHubIsRefusedWithBothVersions) {
   proxy_.rewrite("\"protocol\":1,\"version\":\"" + version_ + "\",\"name\"",
                  "\"protocol\":2,\"version\":\"" + other_ + "\",\"name\"");

@@ -52,6 +52,37 @@ void Proxy::cut() {
   while (cutting_) std::this_thread::yield();
 }
 
+void Proxy::rewrite_once(std::string from, std::string to) {
+  EXPECT_EQ(from.size(), to.size());
+  const std::lock_guard hold(mutex_);
+  rewritten_once_ = {std::move(from), std::move(to)};
+}
+
+std::vector<std::string> Proxy::requests() {
+  const std::lock_guard hold(mutex_);
+  return requests_;
+}
+
+void Proxy::change(std::string& piece) {
+  for (const auto& [old, other] : rewritten_) {
+    EXPECT_EQ(old.size(), other.size());
+    for (auto at = piece.find(old); at != std::string::npos; at = piece.find(old, at + 1)) {
+      piece.replace(at, old.size(), other);
+    }
+  }
+  const std::lock_guard hold(mutex_);
+  constexpr std::string_view kPost = "POST ";
+  if (piece.starts_with(kPost)) {
+    requests_.push_back(
+        piece.substr(kPost.size(), piece.find_first_of("? ", kPost.size()) - kPost.size()));
+  }
+  auto& [old, other] = rewritten_once_;
+  const auto at = old.empty() ? std::string::npos : piece.find(old);
+  if (at == std::string::npos) return;
+  piece.replace(at, old.size(), other);
+  old.clear();
+}
+
 // False: the pair is to be closed.
 bool Proxy::pass(const Fd& from, const Fd& to, bool answer) {
   std::string piece(65536, '\0');
@@ -59,12 +90,8 @@ bool Proxy::pass(const Fd& from, const Fd& to, bool answer) {
   if (n <= 0) return false;
   piece.resize(static_cast<std::size_t>(n));
   if (piece.starts_with("POST /v1/call")) ++calls_;
-  for (const auto& [old, other] : rewritten_) {
-    EXPECT_EQ(old.size(), other.size());
-    for (auto at = piece.find(old); at != std::string::npos; at = piece.find(old, at + 1)) {
-      piece.replace(at, old.size(), other);
-    }
-  }
+  if (!watched_.empty() && piece.find(watched_) != std::string::npos) ++seen_;
+  change(piece);
   if (swallowing_) return true;
   if (answer && vanishing_) {
     listening_.reset();

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -33,10 +34,17 @@ class Proxy {
   void rewrite(std::string from, std::string to) {
     rewritten_.emplace_back(std::move(from), std::move(to));
   }
+  // So is the next piece that has `from`, and no other.
+  void rewrite_once(std::string from, std::string to);
+  // How many pieces with that text have passed since? Call before anybody connects.
+  void watch(std::string text) { watched_ = std::move(text); }
+  int seen() const { return seen_; }
   // Each piece that passes waits that long.
   void delay(int ms) { delay_ms_ = ms; }
   // Half open: what comes is swallowed, new connections are accepted and lead nowhere.
   void swallow(bool on) { swallowing_ = on; }
+  // What was asked for so far, as "/v1/beat", in this order.
+  std::vector<std::string> requests();
   int lost() const { return lost_; }    // answers so far
   int calls() const { return calls_; }  // of the service, so far; beats do not count
 
@@ -48,7 +56,14 @@ class Proxy {
   void loop();
   bool pass(const Fd& from, const Fd& to, bool answer);
 
+  void change(std::string& piece);
+
   const std::uint16_t to_;
+  std::string watched_;
+  std::atomic<int> seen_ = 0;
+  std::mutex mutex_;  // protects these two
+  std::pair<std::string, std::string> rewritten_once_;
+  std::vector<std::string> requests_;
   std::vector<std::pair<std::string, std::string>> rewritten_;
   Fd listening_;
   std::uint16_t port_ = 0;

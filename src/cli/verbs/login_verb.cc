@@ -42,35 +42,75 @@ Result<std::string> parse_fingerprint(const std::string& text) {
               "openssl x509 -in hub.pem -noout -fingerprint -sha256");
 }
 
+// Absolute, so that the relay finds it.
+Result<std::string> parse_ca_file(VerbContext& context, const std::string& file) {
+  LK_CHECK(read_file(file));  // a missing file is said now
+  LK_ASSIGN(const std::string here, realm::current_folder(context.environment().cwd));
+  return file.starts_with('/') ? file : here + "/" + file;
+}
+
+// At least one must know the token, and all that know it must know it by one name.
+Result<std::string> person_of(VerbContext& context, const std::vector<realm::TriedHub>& all) {
+  const realm::TriedHub* known = nullptr;
+  const Error* worst = nullptr;
+  std::vector<std::string> why;
+  for (const realm::TriedHub& one : all) {
+    if (!one.person) {
+      const Error& error = one.person.error();
+      why.push_back(error.message);
+      if (worst == nullptr || worst->code == Code::kStoreUnavailable) worst = &error;
+    } else if (known == nullptr) {
+      known = &one;
+    } else if (*known->person != *one.person) {
+      return fail(Code::kInvalidInput,
+                  "the token is " + quote(*known->person) + " at " + known->url + ", and " +
+                      quote(*one.person) + " at " + one.url,
+                  "give all hubs of one table the same tokens");
+    }
+  }
+  if (known != nullptr) {
+    for (const std::string& each : why) context.out().warning(each);
+    return *known->person;
+  }
+  LOCKKEEPER_ASSERT(worst != nullptr);
+  Error error = *worst;
+  error.message = join(why, "; ");
+  return fail(std::move(error));
+}
+
 }  // namespace
 
 Result<int> login_verb(VerbContext& context) {
-  std::vector<std::string> urls;
-  std::optional<std::string> token_file, ca_file, fingerprint;
+  std::vector<std::string> urls, ca_files, fingerprints;
+  std::optional<std::string> token_file;
   Arguments& arguments = context.arguments();
-  arguments.words("URL", urls, "the hub, as https://hub.example.com");
+  arguments.words("URL", urls,
+                  "the hub, as https://hub.example.com; several that\n"
+                  "serve one table with commas between them");
   arguments.value("--token-file", token_file, "FILE", "where the token is (default: stdin)");
   arguments.offer(Arguments::Complete::kFiles);
-  arguments.value("--ca-file", ca_file, "FILE",
-                  "whose signature its certificate must have, PEM\n(default: the system's)");
+  arguments.values(
+      "--ca-file", ca_files, "FILE",
+      "whose signature its certificate must have, PEM\n(default: the system's); may be repeated");
   arguments.offer(Arguments::Complete::kFiles);
-  arguments.value("--fingerprint", fingerprint, "SHA256", "of its certificate: only this one");
+  arguments.values("--fingerprint", fingerprints, "SHA256",
+                   "of its certificate: only this one; may be\nrepeated");
   if (const auto status = context.parse_some(urls, "the address of a hub")) return *status;
-  if (urls.size() > 1) return context.refuse_usage("takes one address");
-  LK_ASSIGN(const realm::ServerUrl url, realm::parse_server_url(urls.front()));
-  realm::Login login;
-  login.url = url.text();
-  if (ca_file) {
-    LK_CHECK(read_file(*ca_file));  // a missing file is said now
-    LK_ASSIGN(const std::string here, realm::current_folder(context.environment().cwd));
-    login.ca_file = ca_file->starts_with('/') ? *ca_file : here + "/" + *ca_file;
+  if (urls.size() > 1) {
+    return context.refuse_usage("takes one word: several addresses have commas between them");
   }
-  if (fingerprint) {
-    LK_ASSIGN(login.fingerprint, parse_fingerprint(*fingerprint));
+  LK_ASSIGN(const realm::ServerUrls all, realm::parse_server_urls(urls.front()));
+  realm::Login login;
+  login.url = realm::text_of(all);
+  for (const std::string& file : ca_files) {
+    LK_ASSIGN(login.ca_files.emplace_back(), parse_ca_file(context, file));
+  }
+  for (const std::string& text : fingerprints) {
+    LK_ASSIGN(login.fingerprints.emplace_back(), parse_fingerprint(text));
   }
   LK_ASSIGN(login.token, read_token(context, token_file));
-  LOCKKEEPER_ASSERT(context.environment().try_login);
-  LK_ASSIGN(login.person, context.environment().try_login(login));
+  LOCKKEEPER_ASSERT(context.environment().try_hubs);
+  LK_ASSIGN(login.person, person_of(context, context.environment().try_hubs(login)));
   LK_CHECK(realm::keep_login(context.runtime().env, login));
   context.out().object({{"server", login.url}, {"name", text_or_null(login.person)}});
   context.out().text("logged in to " + login.url +
@@ -81,7 +121,7 @@ Result<int> login_verb(VerbContext& context) {
 
 Result<int> logout_verb(VerbContext& context) {
   std::vector<std::string> urls;
-  context.arguments().words("[URL]", urls, "the hub (default: the last one)");
+  context.arguments().words("[URL]", urls, "the hub, as at the login (default: the last one)");
   if (const auto status = context.parse()) return *status;
   if (urls.size() > 1) return context.refuse_usage("takes one address");
   LK_ASSIGN(const std::vector<realm::Login> logins, realm::read_logins(context.runtime().env));
@@ -90,8 +130,8 @@ Result<int> logout_verb(VerbContext& context) {
   }
   std::string wanted = logins.front().url;
   if (!urls.empty()) {
-    LK_ASSIGN(const realm::ServerUrl url, realm::parse_server_url(urls.front()));
-    wanted = url.text();
+    LK_ASSIGN(const realm::ServerUrls all, realm::parse_server_urls(urls.front()));
+    wanted = realm::text_of(all);
   }
   LK_ASSIGN(const bool dropped, realm::drop_login(context.runtime().env, wanted));
   if (!dropped) {
@@ -106,7 +146,7 @@ Result<int> logout_verb(VerbContext& context) {
 // Started by whoever needs the hub first.
 Result<int> relay_verb(VerbContext& context) {
   std::vector<std::string> urls;
-  context.arguments().words("URL", urls, "the hub");
+  context.arguments().words("URL", urls, "the hub, as at the login");
   if (const auto status = context.parse_some(urls, "the address of a hub")) return *status;
   LOCKKEEPER_ASSERT(context.environment().relay);
   return context.environment().relay(context, urls.front());

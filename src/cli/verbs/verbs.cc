@@ -142,6 +142,7 @@ constexpr Verb kVerbs[] = {
     {"login", "Let a hub keep the locks: for all verbs, hooks and MCP",
      "  lockkeeper login https://hub.example.com < token\n"
      "  lockkeeper login https://10.0.0.7:7420 --ca-file hub-ca.pem < token\n"
+     "  lockkeeper login https://a.example.com,https://b.example.com < token\n"
      "  lockkeeper login http://127.0.0.1:7420 --token-file ~/hub-token\n",
      login_verb},
     {"logout", "Forget a hub and its token; the locks are this machine's again",
