@@ -79,7 +79,7 @@ const Plan& plan() {
                               "enforce/hook", "guard", "hub/people"});
     rooms["cli/verbs"] = verbs;
     rooms["app"] = with(verbs, {"cli/verbs", "hub", "mcp", "mcp/http", "mcp/locks", "http", "relay",
-                                "kv/memory", "kv/lmdb", "remote", "wiring", "wiring/etcd"});
+                                "kv/memory", "kv/lmdb", "kv/etcd", "remote", "wiring", "wiring/etcd"});
     return rooms;
   }();
   return kPlan;
