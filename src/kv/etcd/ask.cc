@@ -49,6 +49,10 @@ Error to_error(const Answer& answer, const std::string& from) {
     return {Code::kNoSpace, who + " has used up its quota",
             "compact and defragment it, raise --quota-backend-bytes, then: etcdctl alarm disarm"};
   }
+  if (says(answer, "no leader")) {
+    return {Code::kStoreUnavailable, who + " cannot be reached by enough others: no leader",
+            "start the others; lockkeeper doctor --store etcd://… says which are down"};
+  }
   if (says(answer, "has been compacted")) {
     return {Code::kStoreUnavailable,
             who + " has compacted away the state that this transaction read", "begin again"};
@@ -66,7 +70,8 @@ Error to_error(const Answer& answer, const std::string& from) {
         Code::kStoreUnavailable, who + " does not let this user read and write its rows",
         "grant its role the prefix: etcdctl role grant-permission ROLE --prefix readwrite PREFIX"};
   }
-  if (answer.status == Grpc::kUnauthenticated || says(answer, "user name is empty")) {
+  if (answer.status == Grpc::kUnauthenticated || says(answer, "user name is empty") ||
+      says(answer, "user name not found")) {
     return {Code::kStoreUnavailable, who + " wants a user: " + words,
             "add user=NAME&password-file=FILE to the etcd address"};
   }
