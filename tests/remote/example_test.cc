@@ -59,8 +59,8 @@ TEST(EtcdExample, L3_LocksOutliveMembersOfEtcdAndAHub) {
                         "released src/",
                         "granted src/token.py to codex@bob",
                         "A second member is killed",
-                        "(exit status 69)",
                         "no quorum",
+                        "(exit status 69)",
                         "Both are started again",
                         "src/ is held by codex@bob",
                         "released src/token.py"});

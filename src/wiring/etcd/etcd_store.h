@@ -33,8 +33,8 @@ struct EtcdHub {
 Result<std::unique_ptr<kv::Store>> open_etcd(std::string_view url, const std::string& seen_file,
                                              EtcdHub hub);
 
-// What is wrong with it? Changes no row, and a hub may serve it meanwhile. `seen_file` is only read;
-// empty: there is none. invalid_input: the URL or a file that it names cannot be used.
+// What is wrong with it? Changes no row, and a hub may serve it meanwhile. `seen_file` is only
+// read; empty: there is none. invalid_input: the URL or a file that it names cannot be used.
 Result<kv::etcd::EtcdReport> inspect_etcd(std::string_view url, const std::string& seen_file);
 // Begins a new epoch; see kv::EtcdStore::repair().
 Result<kv::Epoch> repair_etcd(std::string_view url, const std::string& seen_file);
