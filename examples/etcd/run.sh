@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run.sh: an etcd of three members, two hubs of which one stands by, and two machines, on one computer.
 # Needs Linux and etcd (LOCKKEEPER_ETCD names the folder of its programs, if not on the PATH); no root
-# where the kernel gives namespaces to everybody. About ten seconds; nothing is left. LOCKKEEPER names
+# where the kernel gives namespaces to everybody. About fifteen seconds; nothing is left. LOCKKEEPER names
 # the program, if not on the PATH.
 set -euo pipefail
 
