@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "bench/child.h"
+#include "bench/peers/etcd_cluster.h"
 #include "bench/peers/peers.h"
 
 namespace lockkeeper::bench {
@@ -90,6 +91,7 @@ std::vector<std::pair<std::string, std::string>> gather_facts(const Setup& setup
       {"Redis", version_of("redis-server")},
       {"PostgreSQL", version_of("psql")},
       {"etcd", version_of("etcd")},
+      {"etcd, three members", version_of(etcd_folder() + "/etcd")},
       {"bash", version_of("bash")},
       {"flock", version_of("flock")},
       {"node", version_of("node")},

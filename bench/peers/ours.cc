@@ -89,7 +89,7 @@ std::string state_folder_for(const std::string& folder) {
   return folder + ".state";
 }
 
-Place::Place(std::string folder, Kept kept) : folder_(std::move(folder)) {
+Place::Place(std::string folder, Kept kept, Open open) : folder_(std::move(folder)) {
   const bool full = kept == Kept::kFull;
   std::filesystem::create_directories(folder_);
   std::ofstream(folder_ + "/lockkeeper.toml")
@@ -104,6 +104,14 @@ Place::Place(std::string folder, Kept kept) : folder_(std::move(folder)) {
   runtime_.open_store = [this](const layout::StoreRequest& request) {
     return wiring::open_embedded(runtime_, request);
   };
+  if (open) {
+    runtime_.open_store =
+        [open](const layout::StoreRequest&) -> Result<std::unique_ptr<kv::Store>> {
+      return open();
+    };
+    runtime_.is_hub = true;
+    runtime_.sharing = [](const realm::Realm&) { return layout::Sharing{1, 1}; };
+  }
   realm::FindRealm find;
   find.explicit_dir = folder_;
   find.env = runtime_.env;

@@ -15,8 +15,10 @@ namespace lockkeeper::bench {
 
 class Place {
  public:
-  // Nothing is created or opened yet, but for the folder itself.
-  Place(std::string folder, Kept kept);
+  // Nothing is created or opened yet, but for the folder itself. `open`: of another store than the
+  // program's, as a hub that shares it with others has it.
+  using Open = std::function<std::unique_ptr<kv::Store>()>;
+  Place(std::string folder, Kept kept, Open open = {});
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
 

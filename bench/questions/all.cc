@@ -35,6 +35,9 @@ const std::vector<Question>& all_questions() {
       {"hub", "acquire + release over the hub's REST, one kept connection", ask_hub},
       {"hub-load", "the same, a thousand clients at once", ask_hub_load},
       {"hook-hub", "the verdict of a hook through relay and hub", ask_hook_hub},
+      {"etcd", "acquire + release through a hub whose locks are in an etcd of three members",
+       ask_etcd},
+      {"etcd-load", "the same, 16 clients of one agent on different files", ask_etcd_load},
       {"hub-streams", "memory of the hub with very many event streams", ask_hub_streams},
   };
   return kAll;

@@ -2,98 +2,16 @@
 // beside Redis over TCP and PostgreSQL behind HTTP; a thousand clients at once; and the memory of
 // event streams.
 #include <signal.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/assert.h"
 #include "bench/peers/compare.h"
-#include "bench/peers/http_lane.h"
 #include "bench/peers/ours.h"
+#include "bench/peers/rest.h"
 #include "bench/questions/inside.h"
 #include "bench/questions/questions.h"
 
 namespace lockkeeper::bench {
-namespace {
-
-constexpr const char* kRestName = "POST /v1/acquire, /v1/release";
-
-// One client of the hub, with one connection.
-class RestClient {
- public:
-  RestClient(int port, int lane)
-      : http_(port, "Lockkeeper-Agent: lane" + std::to_string(lane) + "\r\n") {}
-  int fd() const { return http_.fd(); }
-
-  void start(const char* verb, const std::string& path) const {
-    http_.start_post("/v1/" + std::string(verb), R"({"resources":[")" + path + R"("]})");
-  }
-  void send(const std::string& text) const { http_.send(text); }
-  bool hear() { return http_.hear(); }
-  void pair(const std::string& path) {
-    for (const char* const verb : {"acquire", "release"}) {
-      start(verb, path);
-      while (!hear()) {
-      }
-    }
-  }
-
- private:
-  HttpLane http_;
-};
-
-// All of them at once, from one thread: each sends its next request when the last was answered.
-Row crowd_row(const Setup& setup, int port, int clients) {
-  struct Lane {
-    std::unique_ptr<RestClient> client;
-    int turn = 0;
-    std::chrono::steady_clock::time_point began;
-  };
-  std::vector<Lane> lanes;
-  const Fd poll(::epoll_create1(EPOLL_CLOEXEC));
-  for (int i = 0; i < clients; ++i) {
-    lanes.push_back({std::make_unique<RestClient>(port, i), 0, {}});
-    epoll_event event{.events = EPOLLIN, .data = {.u32 = static_cast<std::uint32_t>(i)}};
-    ::epoll_ctl(poll.get(), EPOLL_CTL_ADD, lanes.back().client->fd(), &event);
-  }
-  const auto next = [&](int i) {
-    Lane& lane = lanes[static_cast<std::size_t>(i)];
-    if (lane.turn % 2 == 0) lane.began = std::chrono::steady_clock::now();
-    lane.client->start(lane.turn % 2 == 0 ? "acquire" : "release", path_at(i, lane.turn / 2));
-  };
-  Row row{kRestName, "process", {}, ""};
-  const auto begin = std::chrono::steady_clock::now();
-  const auto passed = [&begin] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
-  for (int i = 0; i < clients; ++i) next(i);
-  std::vector<epoll_event> events(static_cast<std::size_t>(clients));
-  long pairs = 0;
-  int busy = clients;
-  while (busy > 0) {
-    const int count = ::epoll_wait(poll.get(), events.data(), clients, -1);
-    for (int i = 0; i < count; ++i) {
-      const auto who = events[static_cast<std::size_t>(i)].data.u32;
-      Lane& lane = lanes[who];
-      if (!lane.client->hear()) continue;
-      if (++lane.turn % 2 == 0) {
-        ++pairs;
-        row.samples.add(
-            std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - lane.began)
-                .count());
-        if (passed() > setup.seconds) {  // nothing is left held
-          --busy;
-          continue;
-        }
-      }
-      next(static_cast<int>(who));
-    }
-  }
-  row.per_second = static_cast<double>(pairs) / passed();
-  return row;
-}
-
-}  // namespace
-
 void ask_hub(const Setup& setup, Answer& answer) {
   if (!has_program(setup, answer)) return;
   setup.progress->say("preparing " + grouped(setup.held) + " leases");
@@ -104,7 +22,7 @@ void ask_hub(const Setup& setup, Answer& answer) {
   const Inside inside(folder);
   const OurServer hub = hub_over(setup, folder);
   if (!hub.ready) return answer.skipped.push_back("the hub did not begin");
-  RestClient rest(hub.port, 0);
+  RestClient rest(hub.port, "lane0");
   std::vector<std::unique_ptr<Peer>> peers;
   std::vector<std::unique_ptr<Client>> beside;
   for (const auto make : {make_redis_over_tcp, make_coordinator}) {
@@ -150,7 +68,8 @@ void ask_hub_load(const Setup& setup, Answer& answer) {
   const OurServer hub = hub_over(setup, folder);
   if (!hub.ready) return answer.skipped.push_back("the hub did not begin");
   setup.progress->say("measuring " + grouped(clients) + " clients");
-  Row row = crowd_row(setup, hub.port, clients);
+  Row row = crowd_row(setup, kRestName, hub.port, clients,
+                      [](int i) { return "lane" + std::to_string(i); });
   answer.targets.push_back({.what = "pairs a second",
                             .value = row.per_second,
                             .unit = "",
@@ -174,11 +93,11 @@ void ask_hub_streams(const Setup& setup, Answer& answer) {
   setup.progress->say("measuring " + grouped(streams) + " streams");
   std::vector<std::unique_ptr<RestClient>> open;
   for (int i = 0; i < streams; ++i) {
-    open.push_back(std::make_unique<RestClient>(hub.port, i));
+    open.push_back(std::make_unique<RestClient>(hub.port, "lane" + std::to_string(i)));
     open.back()->send(
         "GET /v1/events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n");
   }
-  RestClient(hub.port, 0).pair(path_at(0, 0));
+  RestClient(hub.port, "lane0").pair(path_at(0, 0));
   // Every stream has heard of it.
   for (const auto& each : open) {
     std::string heard;

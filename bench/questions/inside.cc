@@ -58,9 +58,10 @@ OurServer::OurServer(const Setup& setup, const Words& before, const Words& after
   ready = server.wait_until([this] { return static_cast<bool>(connect_loopback(port)); });
 }
 
-OurServer hub_over(const Setup& setup, const std::string& folder) {
-  return {
-      setup, {"serve", "--listen"}, {"--no-auth", "--realm", "app=" + folder}, folder + ".hub.log"};
+OurServer hub_over(const Setup& setup, const std::string& folder, const Words& more) {
+  Words after = {"--no-auth", "--realm", "app=" + folder};
+  after.insert(after.end(), more.begin(), more.end());
+  return {setup, {"serve", "--listen"}, after, folder + ".hub.log"};
 }
 
 }  // namespace lockkeeper::bench

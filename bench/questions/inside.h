@@ -36,6 +36,7 @@ struct OurServer {
   bool ready = false;
 };
 // A hub over that folder, as the realm "app". Everybody is welcome.
-OurServer hub_over(const Setup& setup, const std::string& folder);
+// `more`: further words.
+OurServer hub_over(const Setup& setup, const std::string& folder, const Words& more = {});
 
 }  // namespace lockkeeper::bench

@@ -33,6 +33,8 @@ void ask_mcp_idle(const Setup& setup, Answer& answer);
 void ask_hub(const Setup& setup, Answer& answer);
 void ask_hub_load(const Setup& setup, Answer& answer);
 void ask_hub_streams(const Setup& setup, Answer& answer);
+void ask_etcd(const Setup& setup, Answer& answer);
+void ask_etcd_load(const Setup& setup, Answer& answer);
 void ask_plans(const Setup& setup, Answer& answer);
 
 }  // namespace lockkeeper::bench

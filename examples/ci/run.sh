@@ -4,12 +4,7 @@
 # the PATH. Two seconds; nothing is left.
 set -euo pipefail
 
-here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
-lockkeeper=${LOCKKEEPER:-$(command -v lockkeeper || echo "$here/../../build/release/bin/lockkeeper")}
-if ! [[ -x $lockkeeper ]]; then
-  echo "run.sh: there is no $lockkeeper: ./dev build, or say LOCKKEEPER=PROGRAM" >&2
-  exit 69
-fi
+. "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../common.sh"
 folder=$(mktemp -d "${TMPDIR:-/tmp}/lockkeeper-ci-XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 mkdir -p "$folder/shop/src"

@@ -3,19 +3,14 @@
 # work on it. Three seconds. LOCKKEEPER names the program, if not on the PATH.
 set -euo pipefail
 
-here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
-lockkeeper=${LOCKKEEPER:-$(command -v lockkeeper || echo "$here/../../build/release/bin/lockkeeper")}
-if ! [[ -x $lockkeeper ]]; then
-  echo "run.sh: there is no $lockkeeper: ./dev build, or say LOCKKEEPER=PROGRAM" >&2
-  exit 69
-fi
+. "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../common.sh"
 folder=${1:-}
 if [[ -z $folder ]]; then
   folder=$(mktemp -d "${TMPDIR:-/tmp}/lockkeeper-five-XXXXXX")
   trap 'rm -rf "$folder"' EXIT
 fi
 mkdir -p "$folder/shop"
-cp "$here/plan.yaml" "$here/agent.sh" "$folder/"
+cp "$examples/five-agents/plan.yaml" "$examples/five-agents/agent.sh" "$folder/"
 chmod +x "$folder/agent.sh"
 cd "$folder/shop"
 mkdir -p src/api src/ui tests

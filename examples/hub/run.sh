@@ -4,24 +4,8 @@
 # to everybody. About five seconds; nothing is left. LOCKKEEPER names the program, if not on the PATH.
 set -euo pipefail
 
-here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
-lockkeeper=${LOCKKEEPER:-$(command -v lockkeeper || echo "$here/../../build/release/bin/lockkeeper")}
-give_up() {
-  echo "run.sh: $1" >&2
-  exit 69
-}
-# Until the command says yes; 30 s at most.
-until_so() {
-  local tries=0
-  until "$@"; do
-    ((++tries < 600)) || give_up "this was expected and did not come: $*"
-    sleep 0.05
-  done
-}
-[[ -x $lockkeeper ]] || give_up "there is no $lockkeeper: ./dev build, or say LOCKKEEPER=PROGRAM"
-for tool in unshare nsenter ip openssl git; do
-  command -v "$tool" >/dev/null || give_up "$tool is not installed"
-done
+. "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../common.sh"
+needs unshare nsenter ip openssl git
 
 # All that follows is in namespaces of its own, and ends with them.
 if [[ ${1:-} != inside ]]; then

@@ -4,12 +4,7 @@
 # the PATH. A second; nothing is left.
 set -euo pipefail
 
-here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
-lockkeeper=${LOCKKEEPER:-$(command -v lockkeeper || echo "$here/../../build/release/bin/lockkeeper")}
-if ! [[ -x $lockkeeper ]]; then
-  echo "run.sh: there is no $lockkeeper: ./dev build, or say LOCKKEEPER=PROGRAM" >&2
-  exit 69
-fi
+. "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../common.sh"
 folder=$(mktemp -d "${TMPDIR:-/tmp}/lockkeeper-sessions-XXXXXX")
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$folder"' EXIT
 mkdir -p "$folder/home/.claude" "$folder/shop/src"

@@ -3,15 +3,10 @@
 # on it and shows the report. About five seconds. LOCKKEEPER names the program, if not on the PATH.
 set -euo pipefail
 
-here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
-lockkeeper=${LOCKKEEPER:-$(command -v lockkeeper || echo "$here/../../build/release/bin/lockkeeper")}
-if ! [[ -x $lockkeeper ]]; then
-  echo "run.sh: there is no $lockkeeper: ./dev build, or say LOCKKEEPER=PROGRAM" >&2
-  exit 69
-fi
+. "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../common.sh"
 folder=${1:-$(mktemp -d "${TMPDIR:-/tmp}/lockkeeper-workflow-XXXXXX")}
 mkdir -p "$folder/shop"
-cp "$here/plan.yaml" "$here/worker.sh" "$folder/"
+cp "$examples/workflow/plan.yaml" "$examples/workflow/worker.sh" "$folder/"
 chmod +x "$folder/worker.sh"
 
 cd "$folder/shop"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/etcd_place.h"
+#include "app/etcd_doctor.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "cli/verbs/check_list.h"
@@ -42,7 +42,8 @@ class Doctor {
 
   int examine(Repair how) {
     if (wiring::is_etcd(context_.common().store.value_or(""))) {
-      check_etcd(*context_.common().store, how);
+      list_.json()["store"] = wiring::shown_etcd(*context_.common().store);
+      check_etcd(*context_.common().store, context_.runtime().env, how, list_);
       return finish();
     }
     const auto realm = look_at_realm();
@@ -57,6 +58,7 @@ class Doctor {
       if (!list_.first()) look_at_leases();
       if (!list_.first()) look_at_layouts();
     }
+    if (how == Repair::kNo) check_served_etcd(context_.runtime().env, list_);
     look_at_snapshots(*realm);
     look_for_other_tools(*realm);
     interrupted_ = cli::check_clients(context_, *realm, list_);
@@ -138,33 +140,6 @@ class Doctor {
     for (const realm::TriedHub& one : context_.environment().try_hubs(login)) {
       if (!one.person) note("hub", one.person.error().message);
     }
-  }
-
-  // What a hub on this machine has seen of it counts. Its rows are audited by nobody: hubs write.
-  void check_etcd(const std::string& url, Repair how) {
-    const auto folder = etcd_folder(url, context_.runtime().env);
-    if (!folder) return bad("store", folder.error());
-    list_.json()["store"] = wiring::shown_etcd(url);
-    const bool known = ::access(folder->c_str(), F_OK) == 0;
-    if (!known) note("store", "no hub has run on this machine that would know what was there");
-    const std::string seen = known ? seen_file(*folder) : "";
-    const auto epoch = wiring::look_at_etcd(url, seen);
-    const bool repairs = how == Repair::kAnyway || (how == Repair::kIfNeeded && !epoch &&
-                                                    epoch.error().code == Code::kStoreCorrupt);
-    if (!repairs && !epoch) return bad("store", epoch.error());
-    if (!repairs) {
-      good("store", wiring::shown_etcd(url) + ", epoch " + std::to_string(epoch->id));
-      if (how == Repair::kIfNeeded) {
-        good("repair", "nothing to repair; to begin a new epoch all the same, add --force");
-      }
-      return;
-    }
-    const auto repaired = wiring::repair_etcd(url, seen);
-    if (!repaired) return bad("repair", repaired.error());
-    good("repair", "epoch " + std::to_string(repaired->id) +
-                       " has begun: its fences are greater than all that were seen here");
-    note("repair", "the locks are those of the state that was restored; see them: lockkeeper list");
-    list_.json()["repair"] = {{"epoch", repaired->id}};
   }
 
   void check_store(const realm::Realm& realm, Repair how) {

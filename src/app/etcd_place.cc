@@ -4,12 +4,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/bytes.h"
 #include "base/fd.h"
+#include "base/folder.h"
 #include "base/text.h"
+#include "host/file_ops.h"
 #include "host/process.h"
+#include "hub/people/passes.h"
 #include "realm/server.h"
 #include "wiring/etcd/etcd_store.h"
 
@@ -29,6 +33,10 @@ Result<std::uint64_t> hub_id(const std::string& folder, Random& random) {
   LK_CHECK(replace_file_durably(path, to_hex(drawn)));
   return read_be64(drawn);
 }
+
+// What the doctor reads. It has names of files, and no secret.
+constexpr const char* kAddressName = "address";
+constexpr std::size_t kAddressBytesMax = 64U << 10;
 
 std::string machine_name() {
   char name[HOST_NAME_MAX + 1] = {};
@@ -50,6 +58,24 @@ Result<std::string> etcd_folder(const std::string& url, const realm::Environment
   return hub + "-etcd/" + to_hex(number);
 }
 
+Result<std::vector<std::string>> served_etcd(const realm::Environment& env) {
+  std::vector<std::string> urls;
+  const auto hub = hub_folder(env);
+  if (!hub) return urls;
+  LK_ASSIGN(const auto all, Folder::find(*hub + "-etcd"));
+  if (!all) return urls;
+  LK_ASSIGN(const auto names, all->names());
+  for (const std::string& name : names) {
+    LK_ASSIGN(const auto folder, all->folder_if_any(name));
+    if (!folder) continue;
+    LK_ASSIGN(const bool served, host::is_locked(*folder, hub::kHubLockName));
+    LK_ASSIGN(const auto url, folder->read(kAddressName, kAddressBytesMax));
+    if (served && url) urls.push_back(*url);
+  }
+  std::ranges::sort(urls);
+  return urls;
+}
+
 std::string seen_file(const std::string& etcd_folder) {
   return etcd_folder + "/seen";
 }
@@ -62,6 +88,7 @@ void EtcdPlace::put_into(service::Runtime& runtime) {
        otherwise](const layout::StoreRequest& request) -> Result<std::unique_ptr<kv::Store>> {
     if (request.realm.store_folder != folder_) return otherwise(request);
     LK_ASSIGN(hub_, hub_id(folder_, *random));
+    LK_CHECK(replace_file_durably(folder_ + "/" + kAddressName, url_));
     LK_ASSIGN(const std::string boot, host::boot_id());
     std::string hub;
     append_be64(hub, hub_);

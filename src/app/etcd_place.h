@@ -20,6 +20,8 @@ namespace lockkeeper::app {
 Result<std::string> hub_folder(const realm::Environment& env);
 // Where they keep what they know of that store; it need not be there.
 Result<std::string> etcd_folder(const std::string& url, const realm::Environment& env);
+// The addresses of the stores that hubs of this user serve now, on this machine.
+Result<std::vector<std::string>> served_etcd(const realm::Environment& env);
 // The file in it that says what was seen of the cluster.
 std::string seen_file(const std::string& etcd_folder);
 

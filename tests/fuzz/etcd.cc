@@ -34,7 +34,7 @@ void require_rows(const RangeResponse& range, std::string_view whole) {
 void run(Input input) {
   const unsigned kind = input.byte();
   const std::string_view bytes = input.rest();
-  switch (kind % 6) {
+  switch (kind % 7) {
     case 0:
       if (const auto range = decode_range(bytes)) require_rows(*range, bytes);
       break;
@@ -54,6 +54,11 @@ void run(Input input) {
         const auto checked = check_version(status->version, true, false, "here");
         if (!checked) require_readable(checked.error());
       }
+      break;
+    case 6:
+      static_cast<void>(decode_members(bytes));
+      static_cast<void>(decode_alarms(bytes));
+      static_cast<void>(quota_in_page(std::string(bytes)));
       break;
     case 4:
       static_cast<void>(decode_keep_alive(bytes));

@@ -78,8 +78,9 @@ const Plan& plan() {
                              {"cli", "demo", "crew", "install", "enforce", "enforce/shell",
                               "enforce/hook", "guard", "hub/people"});
     rooms["cli/verbs"] = verbs;
-    rooms["app"] = with(verbs, {"cli/verbs", "hub", "mcp", "mcp/http", "mcp/locks", "http", "relay",
-                                "kv/memory", "kv/lmdb", "remote", "wiring", "wiring/etcd"});
+    rooms["app"] =
+        with(verbs, {"cli/verbs", "hub", "mcp", "mcp/http", "mcp/locks", "http", "relay",
+                     "kv/memory", "kv/lmdb", "kv/etcd", "remote", "wiring", "wiring/etcd"});
     return rooms;
   }();
   return kPlan;

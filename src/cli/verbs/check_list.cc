@@ -24,9 +24,14 @@ void CheckList::good(const std::string& what, const std::string& text) {
   json_["checks"].push_back({{"check", what}, {"ok", true}, {"message", text}});
 }
 
-void CheckList::note(const std::string& what, const std::string& text) {
+void CheckList::note(const std::string& what, const std::string& text, const std::string& hint) {
   say({"  note    ", Style::kYellow}, what + ": " + text);
-  json_["checks"].push_back({{"check", what}, {"ok", true}, {"note", true}, {"message", text}});
+  service::Json check{{"check", what}, {"ok", true}, {"note", true}, {"message", text}};
+  if (!hint.empty()) {
+    say({"          "}, "hint: " + hint, Style::kDim);
+    check["hint"] = hint;
+  }
+  json_["checks"].push_back(std::move(check));
 }
 
 void CheckList::bad(const std::string& what, const Error& error) {

@@ -15,8 +15,8 @@ class CheckList {
   explicit CheckList(Output& out) : out_(out) {}
 
   void good(const std::string& what, const std::string& text);
-  // Worth knowing, and not to be called ok.
-  void note(const std::string& what, const std::string& text);
+  // Worth knowing, and not to be called ok. What to do, if anything, is told beside it.
+  void note(const std::string& what, const std::string& text, const std::string& hint = {});
   void bad(const std::string& what, const Error& error);
   // It works as soon as the user has done this.
   void to_do(const std::string& what, const Error& error);

@@ -1,13 +1,8 @@
 #include "kv/etcd/client.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <thread>
 
-#include "base/fd.h"
-#include "base/quote.h"
-#include "base/text.h"
 #include "kv/etcd/version.h"
 #include "kv/etcd/version_page.h"
 
@@ -15,20 +10,6 @@ namespace lockkeeper::kv::etcd {
 namespace {
 
 using std::chrono::steady_clock;
-
-const std::string kRange = "/etcdserverpb.KV/Range";
-const std::string kTxn = "/etcdserverpb.KV/Txn";
-const std::string kLeaseGrant = "/etcdserverpb.Lease/LeaseGrant";
-const std::string kLeaseKeepAlive = "/etcdserverpb.Lease/LeaseKeepAlive";
-const std::string kStatus = "/etcdserverpb.Maintenance/Status";
-const std::string kAuthenticate = "/etcdserverpb.Auth/Authenticate";
-const std::string kWatch = "/etcdserverpb.Watch/Watch";
-
-constexpr std::size_t kPasswordBytesMax = 4096;
-
-bool says(const Answer& answer, std::string_view words) {
-  return answer.words.find(words) != std::string::npos;
-}
 
 // Another member, or the same a little later, may answer.
 bool may_pass(const Answer& answer) {
@@ -59,61 +40,6 @@ bool in_doubt(const Answer& answer) {
     default:
       return true;
   }
-}
-
-Error to_error(const Answer& answer, const std::string& from) {
-  const std::string who = "the etcd at " + from;
-  const std::string words = answer.words.empty() ? "no reason given" : answer.words;
-  if (answer.end == Answer::End::kLost || answer.end == Answer::End::kNotSent) {
-    return {Code::kStoreUnavailable, "the connection with " + who + " broke", "is it running?"};
-  }
-  if (answer.end == Answer::End::kLate) {
-    return {Code::kStoreUnavailable, who + " does not answer in time",
-            "is it overloaded or cut off?"};
-  }
-  if (says(answer, "database space exceeded")) {
-    return {Code::kNoSpace, who + " has used up its quota",
-            "compact and defragment it, raise --quota-backend-bytes, then: etcdctl alarm disarm"};
-  }
-  if (says(answer, "has been compacted")) {
-    return {Code::kStoreUnavailable,
-            who + " has compacted away the state that this transaction read", "begin again"};
-  }
-  if (says(answer, "too many operations")) {
-    return {Code::kLimitExceeded, who + " takes fewer operations in one transaction than 128",
-            "start it with --max-txn-ops 128 or more"};
-  }
-  if (says(answer, "request is too large") || says(answer, "larger than max")) {
-    return {Code::kLimitExceeded, "the rows are too large for one transaction of " + who,
-            "start it with a larger --max-request-bytes"};
-  }
-  if (answer.status == Grpc::kPermissionDenied) {
-    return {
-        Code::kStoreUnavailable, who + " does not let this user read and write its rows",
-        "grant its role the prefix: etcdctl role grant-permission ROLE --prefix readwrite PREFIX"};
-  }
-  if (answer.status == Grpc::kUnauthenticated || says(answer, "user name is empty")) {
-    return {Code::kStoreUnavailable, who + " wants a user: " + words,
-            "add user=NAME&password-file=FILE to the etcd address"};
-  }
-  if (answer.status == Grpc::kDataLoss) {
-    return {Code::kStoreCorrupt, who + " has found damage: " + words,
-            "see its log, and restore that member"};
-  }
-  return {Code::kStoreUnavailable, who + " answers: " + words, "see etcdctl endpoint status"};
-}
-
-Result<std::string> read_password(const std::string& file) {
-  struct stat info{};
-  if (::stat(file.c_str(), &info) == 0 && (info.st_mode & 07) != 0) {
-    return fail(Code::kInvalidInput,
-                "everybody on this machine can read the password in " + quote(file),
-                "chmod 600 " + shell_quote(file));
-  }
-  LK_ASSIGN(std::string password, read_file(file, kPasswordBytesMax));
-  while (password.ends_with('\n') || password.ends_with('\r')) password.pop_back();
-  if (!password.empty()) return password;
-  return fail(Code::kInvalidInput, "there is no password in " + quote(file));
 }
 
 template <class Message>
@@ -190,9 +116,7 @@ Result<std::shared_ptr<Link>> Client::connect(const Endpoint& endpoint, Deadline
     if (version) LK_CHECK(check_version(*version, true, address_.allow_old, endpoint.name()));
     return link;
   }
-  if (answer.end != Answer::End::kAnswered || answer.status != Grpc::kOk) {
-    return fail(to_error(answer, endpoint.name()));
-  }
+  if (!is_ok(answer)) return fail(to_error(answer, endpoint.name()));
   const auto status = decode_status(answer.body);
   if (!status) {
     return fail(Code::kStoreUnavailable,
@@ -213,26 +137,9 @@ Result<std::shared_ptr<Link>> Client::connect(const Endpoint& endpoint, Deadline
 }
 
 Result<void> Client::authenticate(Link& link, Deadline until) {
-  LK_ASSIGN(const std::string password, read_password(address_.password_file));
-  const Answer answer =
-      link.call(kAuthenticate, {}, encode_authenticate(address_.user, password), until);
-  const std::string who = "the etcd at " + link.endpoint().name();
-  if (says(answer, "authentication is not enabled")) {
-    return fail(Code::kStoreUnavailable, who + " asks nobody for a password",
-                "enable it there: etcdctl auth enable; or leave user and password-file out");
-  }
-  if (says(answer, "authentication failed")) {
-    return fail(Code::kStoreUnavailable,
-                who + " does not accept the password of user " + quote(address_.user),
-                "correct the user in the etcd address, or the password in its file");
-  }
-  if (answer.end != Answer::End::kAnswered || answer.status != Grpc::kOk) {
-    return fail(to_error(answer, link.endpoint().name()));
-  }
-  const auto token = decode_authenticate(answer.body);
-  if (!token) return fail(Code::kStoreUnavailable, who + " gave an answer that cannot be read");
+  LK_ASSIGN(std::string token, etcd::authenticate(link, address_, until));
   const std::lock_guard lock(mutex_);
-  token_ = *token;
+  token_ = std::move(token);
   return {};
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "kv/etcd/address.h"
+#include "kv/etcd/ask.h"
 #include "kv/etcd/link.h"
 #include "kv/etcd/messages.h"
 
@@ -78,7 +79,7 @@ class Client {
     Answer answer;
     Error error;  // if there is no link: why
     std::string from;
-    bool ok() const { return answer.end == Answer::End::kAnswered && answer.status == Grpc::kOk; }
+    bool ok() const { return is_ok(answer); }
   };
 
   Client(Address address, Patience patience, std::shared_ptr<const TlsFiles> files);

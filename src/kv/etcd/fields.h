@@ -79,9 +79,23 @@ inline constexpr Field kLeaseKeepAliveResponseTtl{"LeaseKeepAliveResponse", "TTL
 
 inline constexpr Field kStatusResponseHeader{"StatusResponse", "header", 1};
 inline constexpr Field kStatusResponseVersion{"StatusResponse", "version", 2};
+inline constexpr Field kStatusResponseDbSize{"StatusResponse", "dbSize", 3};
 inline constexpr Field kStatusResponseLeader{"StatusResponse", "leader", 4};
 inline constexpr Field kStatusResponseErrors{"StatusResponse", "errors", 8};
+inline constexpr Field kStatusResponseDbSizeInUse{"StatusResponse", "dbSizeInUse", 9};
 inline constexpr Field kStatusResponseIsLearner{"StatusResponse", "isLearner", 10};
+
+inline constexpr Field kMemberId{"Member", "ID", 1};
+inline constexpr Field kMemberName{"Member", "name", 2};
+inline constexpr Field kMemberClientUrls{"Member", "clientURLs", 4};
+inline constexpr Field kMemberIsLearner{"Member", "isLearner", 5};
+
+inline constexpr Field kMemberListResponseMembers{"MemberListResponse", "members", 2};
+
+inline constexpr Field kAlarmMemberId{"AlarmMember", "memberID", 1};
+inline constexpr Field kAlarmMemberAlarm{"AlarmMember", "alarm", 2};
+
+inline constexpr Field kAlarmResponseAlarms{"AlarmResponse", "alarms", 2};
 
 inline constexpr Field kAuthenticateRequestName{"AuthenticateRequest", "name", 1};
 inline constexpr Field kAuthenticateRequestPassword{"AuthenticateRequest", "password", 2};
@@ -119,6 +133,9 @@ inline constexpr Field kCompareResultLess{"CompareResult", "LESS", 2};
 
 inline constexpr Field kCompareTargetCreate{"CompareTarget", "CREATE", 1};
 inline constexpr Field kCompareTargetMod{"CompareTarget", "MOD", 2};
+
+inline constexpr Field kAlarmTypeNoSpace{"AlarmType", "NOSPACE", 1};
+inline constexpr Field kAlarmTypeCorrupt{"AlarmType", "CORRUPT", 2};
 
 inline constexpr Field kEventTypePut{"EventType", "PUT", 0};
 inline constexpr Field kEventTypeDelete{"EventType", "DELETE", 1};

@@ -76,6 +76,47 @@ bool read_event(std::string_view bytes, WatchResponse::Event& event) {
   return !reader.failed();
 }
 
+bool read_member(std::string_view bytes, Member& member) {
+  MessageReader reader(bytes);
+  while (reader.next()) {
+    if (is(reader, kMemberId)) member.id = reader.number();
+    if (is(reader, kMemberName)) member.name = reader.bytes();
+    if (is(reader, kMemberIsLearner)) member.is_learner = reader.flag();
+    if (!is(reader, kMemberClientUrls)) continue;
+    if (member.client_urls.size() >= kRowsMax) return false;
+    member.client_urls.emplace_back(reader.bytes());
+  }
+  return !reader.failed();
+}
+
+bool read_alarm(std::string_view bytes, Alarm& alarm) {
+  MessageReader reader(bytes);
+  while (reader.next()) {
+    if (is(reader, kAlarmMemberId)) alarm.member = reader.number();
+    if (!is(reader, kAlarmMemberAlarm)) continue;
+    const std::uint64_t kind = reader.number();
+    alarm.kind = kind == kAlarmTypeNoSpace.number   ? Alarm::Kind::kNoSpace
+                 : kind == kAlarmTypeCorrupt.number ? Alarm::Kind::kCorrupt
+                                                    : Alarm::Kind::kOther;
+  }
+  return !reader.failed();
+}
+
+// The one field that matters of a message, which may be there many times.
+template <class Part>
+std::optional<std::vector<Part>> parts_of(std::string_view bytes, const Field& field,
+                                          bool (*read)(std::string_view, Part&)) {
+  std::vector<Part> parts;
+  MessageReader reader(bytes);
+  while (reader.next()) {
+    if (!is(reader, field)) continue;
+    if (parts.size() >= kRowsMax || !read(reader.bytes(), parts.emplace_back())) {
+      return std::nullopt;
+    }
+  }
+  return reader.failed() ? std::nullopt : std::optional(std::move(parts));
+}
+
 // The one number that matters of a message.
 std::optional<std::uint64_t> number_of(std::string_view bytes, const Field& field) {
   std::uint64_t value = 0;
@@ -206,11 +247,21 @@ std::optional<Status> decode_status(std::string_view bytes) {
     if (is(reader, kStatusResponseVersion)) status.version = reader.bytes();
     if (is(reader, kStatusResponseLeader)) status.leader = reader.number();
     if (is(reader, kStatusResponseIsLearner)) status.is_learner = reader.flag();
+    if (is(reader, kStatusResponseDbSize)) status.size = reader.number();
+    if (is(reader, kStatusResponseDbSizeInUse)) status.size_in_use = reader.number();
     if (!is(reader, kStatusResponseErrors)) continue;
     if (status.errors.size() >= kRowsMax) return std::nullopt;
     status.errors.emplace_back(reader.bytes());
   }
   return reader.failed() ? std::nullopt : std::optional(std::move(status));
+}
+
+std::optional<std::vector<Member>> decode_members(std::string_view bytes) {
+  return parts_of<Member>(bytes, kMemberListResponseMembers, read_member);
+}
+
+std::optional<std::vector<Alarm>> decode_alarms(std::string_view bytes) {
+  return parts_of<Alarm>(bytes, kAlarmResponseAlarms, read_alarm);
 }
 
 std::string encode_authenticate(std::string_view name, std::string_view password) {

@@ -104,8 +104,26 @@ struct Status {
   std::uint64_t leader = 0;  // 0: there is none
   std::vector<std::string> errors;
   bool is_learner = false;
+  std::uint64_t size = 0;         // of the database, in bytes, on disk
+  std::uint64_t size_in_use = 0;  // of that
 };
 std::optional<Status> decode_status(std::string_view bytes);
+
+// The questions for members and alarms are empty messages.
+struct Member {
+  std::uint64_t id = 0;
+  std::string name;  // empty: it has never run
+  std::vector<std::string> client_urls;
+  bool is_learner = false;
+};
+std::optional<std::vector<Member>> decode_members(std::string_view bytes);
+
+struct Alarm {
+  enum class Kind { kNoSpace, kCorrupt, kOther };
+  std::uint64_t member = 0;
+  Kind kind = Kind::kOther;
+};
+std::optional<std::vector<Alarm>> decode_alarms(std::string_view bytes);
 
 std::string encode_authenticate(std::string_view name, std::string_view password);
 std::optional<std::string> decode_authenticate(std::string_view bytes);  // the token

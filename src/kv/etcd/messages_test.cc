@@ -125,6 +125,41 @@ TEST(EtcdMessages, AnAnswerIsRead) {
   EXPECT_EQ(read->responses[1].deleted, 3U);
 }
 
+TEST(EtcdMessages, MembersAlarmsAndSizesAreRead) {
+  const auto members = decode_members(message([](MessageWriter& out) {
+    out.kept_bytes(1, "");
+    out.kept_bytes(2, message([](MessageWriter& member) {
+                     member.number(1, 7);
+                     member.bytes(2, "m0");
+                     member.bytes(3, "http://peer");
+                     member.bytes(4, "http://a:1");
+                     member.bytes(4, "http://b:2");
+                     member.number(5, 1);
+                   }));
+    out.kept_bytes(2, "");
+  }));
+  ASSERT_TRUE(members.has_value());
+  ASSERT_EQ(members->size(), 2U);
+  EXPECT_EQ((*members)[0].id, 7U);
+  EXPECT_EQ((*members)[0].name, "m0");
+  EXPECT_EQ((*members)[0].client_urls, (std::vector<std::string>{"http://a:1", "http://b:2"}));
+  EXPECT_TRUE((*members)[0].is_learner);
+  EXPECT_FALSE((*members)[1].is_learner);
+  const auto alarms = decode_alarms("\x12\x04\x08\x07\x10\x01\x12\x02\x10\x02\x12\x02\x10\x09"s);
+  ASSERT_TRUE(alarms.has_value());
+  ASSERT_EQ(alarms->size(), 3U);
+  EXPECT_EQ((*alarms)[0].member, 7U);
+  EXPECT_EQ((*alarms)[0].kind, Alarm::Kind::kNoSpace);
+  EXPECT_EQ((*alarms)[1].kind, Alarm::Kind::kCorrupt);
+  EXPECT_EQ((*alarms)[2].kind, Alarm::Kind::kOther);
+  EXPECT_FALSE(decode_members("\x12\x05\x08"s).has_value());
+  EXPECT_FALSE(decode_alarms("\x10\x01"s).has_value());
+  const auto status = decode_status("\x12\x01v\x18\x64\x48\x32"s);
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(status->size, 100U);
+  EXPECT_EQ(status->size_in_use, 50U);
+}
+
 TEST(EtcdMessages, AMissingTtlIsALostLease) {
   EXPECT_EQ(decode_keep_alive(""), 0U);
   EXPECT_EQ(decode_keep_alive("\x10\x05\x18\x5a"), 90U);

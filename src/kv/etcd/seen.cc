@@ -61,23 +61,29 @@ std::optional<EpochRow> parse_epoch(std::string_view text) {
   return EpochRow{*schema, *id, *offset};
 }
 
+Result<Seen::State> Seen::look(const std::string& path) {
+  LK_ASSIGN(const std::string text, read_file(path, kFileBytesMax));
+  if (text.empty()) return State();
+  if (const auto state = parse_state(text)) return *state;
+  return fail(Code::kStoreCorrupt,
+              "the file " + quote(path) + " is damaged; it says what this hub has seen of its etcd",
+              std::string(kRepair));
+}
+
+std::unique_ptr<Seen> Seen::of(const State& state) {
+  std::unique_ptr<Seen> seen(new Seen(""));
+  seen->state_ = state;
+  return seen;
+}
+
 Result<std::unique_ptr<Seen>> Seen::open(const std::string& path, bool forget_damaged) {
   std::unique_ptr<Seen> seen(new Seen(path));
   if (path.empty()) return seen;
   LK_ASSIGN(seen->file_, open_or_create(path, 0600));
-  LK_ASSIGN(const std::string text, read_file(path, kFileBytesMax));
-  if (text.empty()) return seen;
-  const auto state = parse_state(text);
-  if (!state && forget_damaged) return seen;
-  if (!state) {
-    return fail(Code::kStoreCorrupt,
-                "the file " + quote(path) +
-                    " is damaged; it says what this "
-                    "hub has seen of its etcd",
-                std::string(kRepair));
-  }
-  seen->state_ = *state;
-  return seen;
+  const auto state = look(path);
+  if (state) seen->state_ = *state;
+  if (state || (forget_damaged && state.error().code == Code::kStoreCorrupt)) return seen;
+  return fail(state.error());
 }
 
 Seen::State Seen::state() const {

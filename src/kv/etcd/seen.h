@@ -42,6 +42,11 @@ class Seen {
   // With `forget_damaged` a damaged file counts as an empty one.
   static Result<std::unique_ptr<Seen>> open(const std::string& path, bool forget_damaged = false);
 
+  // In memory alone, from then on.
+  static std::unique_ptr<Seen> of(const State& state);
+  // What the file says, without touching it. store_corrupt: it is damaged.
+  static Result<State> look(const std::string& path);
+
   State state() const;
   Version floor() const { return state().revision; }  // before a question is sent
   // store_corrupt: the answer to it is older than what was seen before, or another cluster's.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kv/etcd/version_page.h"
+
 namespace lockkeeper::kv::etcd {
 namespace {
 
@@ -45,6 +47,23 @@ TEST(EtcdVersion, WhatLosesRowsIsNeverAccepted) {
 TEST(EtcdVersion, WhatCannotBeReadIsRefused) {
   for (const char* const version : {"", "3", "3.5", "3.5.x", "3.5.28.1", "-3.5.30", "not etcd"}) {
     EXPECT_FALSE(good(version, false, true)) << version;
+  }
+}
+
+TEST(EtcdPages, TheQuotaIsReadOnceItsLineIsWhole) {
+  const std::string page =
+      "HTTP/1.0 200 OK\r\n\r\n# TYPE etcd_server_quota_backend_bytes gauge\n"
+      "etcd_server_quota_backend_bytes 2.147483648e+09\nmore 1\n";
+  EXPECT_EQ(quota_in_page(page), 2147483648U);
+  const std::size_t end = page.find("\nmore");
+  for (std::size_t size = 0; size < end; ++size) {
+    EXPECT_EQ(quota_in_page(page.substr(0, size)), 0U) << size;
+  }
+  for (const char* const wrong : {"HTTP/1.1 404 No\r\n\netcd_server_quota_backend_bytes 7\n",
+                                  "HTTP/1.0 200 OK\n\netcd_server_quota_backend_bytes -7\n",
+                                  "HTTP/1.0 200 OK\n\netcd_server_quota_backend_bytes inf\n",
+                                  "HTTP/1.0 200 OK\n\netcd_server_quota_backend_bytes x\n"}) {
+    EXPECT_EQ(quota_in_page(wrong), 0U) << wrong;
   }
 }
 

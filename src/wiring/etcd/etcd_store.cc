@@ -33,10 +33,9 @@ Result<std::unique_ptr<kv::Store>> open_etcd(std::string_view url, const std::st
   return std::unique_ptr<kv::Store>(std::move(store));
 }
 
-Result<kv::Epoch> look_at_etcd(std::string_view url, const std::string& seen_file) {
-  LK_ASSIGN(kv::EtcdOptions options, etcd_options(url, seen_file));
-  LK_ASSIGN(const auto store, kv::EtcdStore::open(std::move(options)));
-  return store->epoch();
+Result<kv::etcd::EtcdReport> inspect_etcd(std::string_view url, const std::string& seen_file) {
+  LK_ASSIGN(const kv::EtcdOptions options, etcd_options(url, seen_file));
+  return kv::etcd::inspect(options);
 }
 
 Result<kv::Epoch> repair_etcd(std::string_view url, const std::string& seen_file) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "kv/etcd/doctor.h"
 #include "kv/store.h"
 
 namespace lockkeeper::wiring {
@@ -32,8 +33,9 @@ struct EtcdHub {
 Result<std::unique_ptr<kv::Store>> open_etcd(std::string_view url, const std::string& seen_file,
                                              EtcdHub hub);
 
-// Can it be used? Changes nothing in it, and a hub may serve it meanwhile.
-Result<kv::Epoch> look_at_etcd(std::string_view url, const std::string& seen_file);
+// What is wrong with it? Changes no row, and a hub may serve it meanwhile. `seen_file` is only
+// read; empty: there is none. invalid_input: the URL or a file that it names cannot be used.
+Result<kv::etcd::EtcdReport> inspect_etcd(std::string_view url, const std::string& seen_file);
 // Begins a new epoch; see kv::EtcdStore::repair().
 Result<kv::Epoch> repair_etcd(std::string_view url, const std::string& seen_file);
 
