@@ -44,7 +44,7 @@ TEST(HubExample, TwoMachinesShareTheLocksOfAHub) {
 
 TEST(EtcdExample, L3_LocksOutliveMembersOfEtcdAndAHub) {
   expect_steps("etcd", {"3 members, of which 2 must run",
-                        "another hub, on the machine",
+                        "Two hubs, on two machines",
                         "as alice",
                         "as bob",
                         "granted src/ to claude@alice",
@@ -53,7 +53,7 @@ TEST(EtcdExample, L3_LocksOutliveMembersOfEtcdAndAHub) {
                         "A member of etcd is killed",
                         "docs/",
                         "WAITING FOR",
-                        "The hub is stopped",
+                        "The hub that the desk uses is killed",
                         "docs/",
                         "WAITING FOR",
                         "released src/",
