@@ -343,14 +343,18 @@ Result<void> Door::bury_waiter(const core::LeaseId& id) {
   LK_CHECK(person_.must_have(Role::kLock));
   LK_ASSIGN(Service* const inner, realm_.site.service());
   LK_ASSIGN(const service::ListReply all, everything_in(*inner));
-  const auto bury = [&](const core::Lease& request) {
-    const core::Attachment& waiting = request.holds.front();
-    if (request.id != id || !person_.owns(request.owner) || !waiting.is_remote()) return;
-    desk_.waits.died(waiting.start_ticks);
+  std::optional<core::Attachment> waiting;
+  const auto look_at = [&](const core::Lease& request) {
+    const core::Attachment& process = request.holds.front();
+    if (request.id == id && person_.owns(request.owner) && process.is_remote()) waiting = process;
   };
-  for (const core::Waiter& waiter : all.waiters) bury(waiter.request);
+  for (const core::Waiter& waiter : all.waiters) look_at(waiter.request);
   for (const service::ListedLease& listed : all.leases) {
-    if (listed.lease.confirm_by_mono_ms != 0) bury(listed.lease);
+    if (listed.lease.confirm_by_mono_ms != 0) look_at(listed.lease);
+  }
+  if (waiting) desk_.waits.died(waiting->start_ticks);
+  if (waiting && realm_.presence() != nullptr) {  // another hub may have known it
+    LK_CHECK(service::bury_waiter(realm_.site, id, *waiting));
   }
   LK_CHECK(inner->purge({}));
   desk_.changed();
