@@ -1,5 +1,7 @@
 #include "http/connection.h"
 
+#include <sys/socket.h>
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -238,6 +240,7 @@ Connection::Awaitable<> Connection::answer(Came& came) {
                                            if (const auto self = weak.lock())
                                              self->put(mine, std::move(output));
                                          });
+  came.request.sender_gone = is_left();
   loop_->handler(came.request, reply_to(exchange_));
   came.request = Request();
   const bool later = !last_;
@@ -313,6 +316,12 @@ void Connection::put(std::uint64_t number, Exchange::Output output) {
 }
 
 // --- has the client gone? ------------------------------------------------------------------------
+
+// Of a server that stood still, say, with the request already there.
+bool Connection::is_left() {
+  char next = 0;
+  return ::recv(socket_.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
 
 void Connection::watch() {
   socket_.async_wait(Socket::wait_read,

@@ -53,6 +53,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Awaitable<> linger();
 
   void put(std::uint64_t number, Exchange::Output output);
+  bool is_left();
   void watch();
   void readable();
   void client_gone();

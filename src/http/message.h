@@ -19,6 +19,7 @@ struct Request {
   std::string target;
   Headers headers;  // as received; values without surrounding spaces
   std::string body;
+  bool sender_gone = false;  // before anybody has looked at it
 
   // The first value of that header, ignoring case; nullptr if there is none.
   const std::string* header(std::string_view name) const;

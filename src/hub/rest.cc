@@ -184,6 +184,10 @@ Result<void> Rest::leave(const Visit& visit) {
 // --- our own clients -----------------------------------------------------------------------------
 
 Result<void> Rest::call(const Visit& visit) {
+  // A relay that has waited too long has asked another hub since, and nobody would hear of a grant.
+  if (visit.request.sender_gone && visit.request.header("Lockkeeper-Relay") != nullptr) {
+    return fail(Code::kStoreUnavailable, "the relay has gone", "ask again");
+  }
   LK_ASSIGN(const auto here, seat(visit));
   const auto reply_with = [reply = visit.reply](std::string text) {
     reply->whole(200, {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}},

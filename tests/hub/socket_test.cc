@@ -184,5 +184,40 @@ TEST_F(HubSockets, PrometheusReadsTheMetrics) {
   EXPECT_EQ(checked.all(), "");
 }
 
+// The relay has asked another hub since: a grant would reach nobody.
+TEST_F(HubSockets, I5_ARequestOfARelayThatHasGoneIsNotCarriedOut) {
+  HubServer hub(stage_);
+  const auto call = [](const std::string& file) {
+    return Json{{"call", "acquire"},
+                {"with",
+                 {{"caller", {{"agent", "a"}}},
+                  {"resources", {{{"key", file}, {"kind", "file"}, {"mode", "exclusive"}}}}}}};
+  };
+  const auto held = [&] {
+    return HubPeer(hub.port(), token_, "t").get("/v1/list").json["leases"].size();
+  };
+  const std::string relay = std::string(32, 'a') + "@1";
+  HubPeer stays(hub.port(), token_, "a");
+  stays.headers["Lockkeeper-Relay"] = relay;
+  const HubAnswer done = stays.post("/v1/call", call("first"));
+  ASSERT_TRUE(done.json.contains("reply")) << done.body;
+  ASSERT_EQ(held(), 1U);
+  {
+    HubPeer leaves(hub.port(), token_, "a");
+    leaves.headers["Lockkeeper-Relay"] = relay;
+    ASSERT_EQ(leaves.get("/v1/whoami").status, 200);  // it is connected
+    hub.process().signal(SIGSTOP);
+    leaves.send("POST", "/v1/call", call("late").dump());
+  }
+  // Others are known by nothing but what they have sent: that is done.
+  {
+    HubPeer leaves(hub.port(), token_, "a");
+    leaves.send("POST", "/v1/acquire", Json{{"resources", {"kept"}}}.dump());
+  }
+  hub.process().signal(SIGCONT);
+  EXPECT_TRUE(stage::eventually([&] { return held() == 2; }));
+  EXPECT_EQ(HubPeer(hub.port(), token_, "t").get("/v1/list").body.find("late"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace lockkeeper::proof
