@@ -6,6 +6,9 @@
 // the store needs two compares and one write itself. Values and whole commits are limited by
 // --max-request-bytes, 1.5 MiB if it was not raised.
 //
+// Transactions read from a copy of all rows in memory (feed.h). It may be behind, so what they
+// answer is confirmed; see kv/store.h, Copies.
+//
 // A commit that was not answered is looked for, through its lane (lanes.h). Only if that fails too
 // is the error `unknown`, and then nothing else is written before that commit is known to have
 // happened or can never happen any more.
@@ -13,6 +16,8 @@
 // Thread safety: as kv::Store; and a thread may have several transactions.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,6 +38,9 @@ struct EtcdOptions {
   std::string seen_file;
   etcd::Patience patience;
   std::uint32_t schema_version = 1;  // of the rows: all hubs must have the same
+  // Transactions read from a copy of all rows in memory, as long as that takes no more than this.
+  // 0: there is none, and etcd is asked for every row. Nor is there one with allow-old.
+  std::size_t copy_bytes_max = 256 << 20;
   // The lease of rows put with kWhileOpen had ended: they may be gone. Called on any thread, which
   // must not wait for this store.
   std::function<void()> on_lease_lost;
@@ -56,7 +64,8 @@ class EtcdStore final : public Store {
   EtcdStore(const EtcdStore&) = delete;
   EtcdStore& operator=(const EtcdStore&) = delete;
 
-  // Asks nobody: the first read does. store_corrupt: see open().
+  // Asks nobody: the first read does, unless it is one of a write transaction that finds all in the
+  // copy. store_corrupt: see open().
   Result<std::unique_ptr<Txn>> begin(Access access) override;
   Budget budget() const override { return {kGuardsMax, kWritesMax}; }
   // Another hub may begin a new one at any time; this one then learns of it at its next commit.
@@ -67,6 +76,8 @@ class EtcdStore final : public Store {
   static Result<Epoch> repair(EtcdOptions options);
 
   etcd::Client& client();
+  // Waits until transactions read from the copy. False: not by then.
+  bool wait_for_copy(std::chrono::steady_clock::time_point until);
 
   class Core;  // what transactions see of it
 

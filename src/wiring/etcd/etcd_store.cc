@@ -34,6 +34,7 @@ Result<std::unique_ptr<kv::Store>> open_etcd(std::string_view url, const std::st
 
 Result<kv::Epoch> look_at_etcd(std::string_view url, const std::string& seen_file) {
   LK_ASSIGN(kv::EtcdOptions options, etcd_options(url, seen_file));
+  options.copy_bytes_max = 0;
   LK_ASSIGN(const auto store, kv::EtcdStore::open(std::move(options)));
   return store->epoch();
 }

@@ -89,14 +89,22 @@ Result<kv::Version> SoleStore::keep() {
 
 Result<void> SoleStore::take() {
   for (int i = 0; i < kTakesMax; ++i) {
-    LK_ASSIGN(const auto txn, store_->begin(kv::Access::kWrite));
-    LK_ASSIGN(const std::optional<kv::Row> row, txn->get(core::kServedKey));
-    if (row) {
-      if (row->modified == version_) return {};
-      const SoleHub other = hub_in(row->value);
-      // A former life of this hub is over. A later one has taken the place of this.
-      if (other.id != hub_.id || version_ != 0) return is_served(hub_, other.machine);
+    kv::Version former = 0;
+    {
+      // In a read transaction: what it reads is the newest.
+      LK_ASSIGN(const auto look, store_->begin(kv::Access::kRead));
+      LK_ASSIGN(const std::optional<kv::Row> row, look->get(core::kServedKey, kv::Read::kPeek));
+      if (row) {
+        if (row->modified == version_) return {};
+        const SoleHub other = hub_in(row->value);
+        // A former life of this hub is over. A later one has taken the place of this.
+        if (other.id != hub_.id || version_ != 0) return is_served(hub_, other.machine);
+        former = row->modified;
+      }
     }
+    LK_ASSIGN(const auto txn, store_->begin(kv::Access::kWrite));
+    LK_CHECK(former == 0 ? txn->guard_absent(core::kServedKey)
+                         : txn->guard_unchanged(core::kServedKey, former));
     LK_CHECK(txn->put(core::kServedKey, row_of(hub_), kv::kWhileOpen));
     LK_ASSIGN(const kv::CommitResult done, txn->commit());
     if (done.fate == kv::Fate::kConflict) continue;
