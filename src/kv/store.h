@@ -3,7 +3,7 @@
 //
 // The lock table is written once, against this interface. It runs on stores with one writer at a
 // time (lmdb, the pessimistic memory store) and on stores that find out only at the commit whether
-// what was read has changed (the optimistic memory store, etcd later). The difference shows in one
+// what was read has changed (the optimistic memory store, etcd). The difference shows in one
 // place: commit() may answer kConflict. Then nothing happened, and the caller starts over with a
 // new transaction.
 //
@@ -13,6 +13,13 @@
 // use it to choose what to try and whom to wake. An explicit guard turns a peek into a promise
 // later. drop_guards() turns guarded reads into peeks when nothing depends on them after all.
 // Guards are counted at the commit, so a search may read as much as it likes.
+//
+// Copies. A store may let write transactions read from a copy, which can be older than the newest
+// state (etcd). Then commit() also finds that out: of a transaction that writes nothing it confirms
+// all that was read, and of others what was guarded once, also if the guard was dropped. So
+// kConflict can have that reason too, but not for the next write transaction of the same thread:
+// that one reads the newest. An answer that is given without a commit is confirmed by
+// confirm_reads(). What read transactions read is always the newest.
 //
 // Versions. Every commit that writes has a version, greater than all before. It exists only after
 // the commit. A row knows the version that created it. Overwriting the row keeps that version;
@@ -101,6 +108,9 @@ class Txn {
   // Adds a row behind all that were appended under this prefix (scan_appended). This transaction's
   // own reads do not see it.
   virtual Result<void> append(std::string_view prefix, std::string_view value) = 0;
+
+  // False: what was read may have been old already. Begin again.
+  virtual Result<bool> confirm_reads() { return true; }
 
   // What is left of the backend's budget. With no guards left, there may already be too many.
   virtual Budget left() const = 0;

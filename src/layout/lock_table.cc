@@ -173,9 +173,16 @@ Result<kv::Version> LockTable::write(const Work& work, const std::function<void(
       LK_ASSIGN(const std::unique_ptr<kv::Txn> txn, store->begin(kv::Access::kWrite));
       // The time is taken inside the transaction, so that it agrees with the order of commits.
       core::Table table(*txn, context(*store));
-      LK_ASSIGN(again, work(table));
-      LK_ASSIGN(done, txn->commit());
-      words = table.wake();
+      const auto worked = work(table);
+      if (worked) {
+        again = *worked;
+        LK_ASSIGN(done, txn->commit());
+        words = table.wake();
+      } else {
+        // An error is an answer too: it must not come from what was no longer so.
+        LK_ASSIGN(const bool sound, txn->confirm_reads());
+        if (sound) return fail(worked.error());
+      }
     }
     if (done.fate == kv::Fate::kConflict) {
       if (++attempts == kAttemptsMax) {

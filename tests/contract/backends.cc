@@ -1,3 +1,5 @@
+#include <chrono>
+
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/test_folder.h"
@@ -74,21 +76,32 @@ Backend lmdb(std::string name, kv::Durability durability) {
 #endif
 
 #ifdef LOCKKEEPER_CONTRACT_ETCD
+constexpr std::chrono::seconds kCopyIsThere{30};
+
+std::unique_ptr<kv::EtcdStore> open_etcd(bool copies) {
+  kv::EtcdOptions options;
+  if (!copies) options.copy_bytes_max = 0;
+  auto store = etcd_testing::open_store(
+      etcd_testing::shared_cluster().url(etcd_testing::fresh_prefix()), "", std::move(options));
+  EXPECT_EQ(copies, store->wait_for_copy(std::chrono::steady_clock::now() + kCopyIsThere));
+  return store;
+}
+
 class OpenedEtcd final : public Opened {
  public:
-  OpenedEtcd()
-      : store_(etcd_testing::open_store(
-            etcd_testing::shared_cluster().url(etcd_testing::fresh_prefix()))) {}
+  explicit OpenedEtcd(bool copies) : store_(open_etcd(copies)) {}
   kv::Store& store() override { return *store_; }
 
  private:
   const std::unique_ptr<kv::EtcdStore> store_;
 };
 
-Backend etcd() {
-  return {.name = "etcd", .optimistic = true, .far = true, .open_at = [](kv::Version) {
-            return std::make_unique<OpenedEtcd>();
-          }};
+Backend etcd(std::string name, bool copies) {
+  return {.name = std::move(name),
+          .optimistic = true,
+          .far = true,
+          .copies = copies,
+          .open_at = [copies](kv::Version) { return std::make_unique<OpenedEtcd>(copies); }};
 }
 #endif
 
@@ -104,7 +117,10 @@ const std::vector<Backend>& backends() {
     made.push_back(lmdb("lmdb_full", kv::Durability::kFull));
 #endif
 #ifdef LOCKKEEPER_CONTRACT_ETCD
-    if (etcd_testing::programs()) made.push_back(etcd());
+    if (etcd_testing::programs()) {
+      made.push_back(etcd("etcd", false));
+      made.push_back(etcd("etcd_copy", true));
+    }
 #endif
     return made;
   }();

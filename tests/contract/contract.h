@@ -39,6 +39,9 @@ struct Backend {
   // Every step waits for another process, which serves other stores too: short runs only. Versions
   // skip numbers, and the keys of appended rows have tickets in place of versions.
   bool far = false;
+  // Write transactions read from a copy, so what they have read may be a reason for a conflict even
+  // if nothing guards it.
+  bool copies = false;
   // A fresh, empty store. `start` is the version it begins at, where that can be chosen.
   std::function<std::unique_ptr<Opened>(kv::Version start)> open_at;
 

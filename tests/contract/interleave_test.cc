@@ -337,9 +337,8 @@ TEST_P(ContractOptimistic, ABlindEraseRemovesTheRowCreatedMeanwhile) {
 }
 
 TEST_P(ContractOptimistic, ADroppedGuardDoesNotConflictAndOneFromBeforeTheMarkDoes) {
-  for (const bool before : {false, true}) {
-    SCOPED_TRACE(before);
-    fill({{"a", "1"}, {"b", "1"}});
+  fill({{"a", "1"}, {"b", "1"}});
+  const auto fate = [&](bool before) {
     Tx tx = write();
     if (before) tx.get("a");
     const auto mark = tx->guard_mark();
@@ -348,10 +347,36 @@ TEST_P(ContractOptimistic, ADroppedGuardDoesNotConflictAndOneFromBeforeTheMarkDo
     tx->drop_guards(mark);
     fill({{"a", "2"}, {"b", "2"}, {"absent", "2"}});
     tx.put("out", "");
-    EXPECT_EQ(tx.commit().fate, before ? kv::Fate::kConflict : kv::Fate::kCommitted);
-    Tx eraser = write();
-    eraser.erase("absent");
-    eraser.committed();
+    return tx.commit().fate;
+  };
+  // What is read from a copy may have been old. What the thread reads next is the newest.
+  if (GetParam().copies) {
+    EXPECT_EQ(fate(false), kv::Fate::kConflict);
+  }
+  EXPECT_EQ(fate(false), kv::Fate::kCommitted);
+  EXPECT_EQ(fate(true), kv::Fate::kConflict);
+}
+
+TEST_P(ContractOptimistic, AnAnswerOfPeeksIsConfirmedWhereTheyMayBeOld) {
+  const auto confirmed = [&](bool by_commit, const std::string& change) {
+    Tx tx = write();
+    tx.get("a", kv::Read::kPeek);
+    EXPECT_EQ(tx.scan_back("b", "e", 1).size(), 1U);  // it sees d and what comes behind it
+    tx.scan("f", "h", SIZE_MAX, kv::Read::kPeek);
+    fill({{change, "2"}});
+    return by_commit ? tx.commit().fate == kv::Fate::kCommitted : tx->confirm_reads().value();
+  };
+  for (const bool by_commit : {false, true}) {
+    SCOPED_TRACE(by_commit);
+    for (const char* const change : {"a", "d", "dd", "f"}) {
+      fill({{"b", "1"}, {"c", "1"}, {"d", "1"}});
+      EXPECT_EQ(confirmed(by_commit, change), !GetParam().copies) << change;
+      EXPECT_TRUE(confirmed(by_commit, change)) << change;  // the newest was read
+      Tx tx = write();
+      for (const char* const key : {"a", "dd", "f"}) tx.erase(key);
+      tx.committed();
+      EXPECT_TRUE(confirmed(by_commit, "c")) << change;  // nobody has looked there
+    }
   }
 }
 

@@ -18,7 +18,9 @@ namespace {
 constexpr int kLookMs = 5;
 constexpr std::size_t kFrameHead = 9;
 constexpr std::size_t kPreface = 24;
+constexpr char kData = 0;
 constexpr char kResetStream = 3;
+constexpr unsigned char kEndStream = 1;
 
 sockaddr_in loopback(std::uint16_t port) {
   sockaddr_in address{};
@@ -41,24 +43,36 @@ void send_all(int fd, std::string_view bytes) {
   }
 }
 
-// HTTP/2 frames without those that take a request back. REQUIRES: whole frames, after the preface.
-std::string without_resets(std::string_view frames) {
-  std::string kept;
-  if (frames.starts_with("PRI * HTTP/2")) {
-    kept = frames.substr(0, kPreface);
-    frames.remove_prefix(kPreface);
+std::uint32_t number_at(std::string_view bytes, std::size_t at, std::size_t size) {
+  std::uint32_t number = 0;
+  for (const char c : bytes.substr(at, size)) {
+    number = number << 8 | static_cast<unsigned char>(c);
   }
-  while (frames.size() >= kFrameHead) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(frames[i]); };
-    const std::size_t size =
-        kFrameHead + (std::size_t{byte(0)} << 16 | std::size_t{byte(1)} << 8 | byte(2));
-    if (frames[3] != kResetStream) kept += frames.substr(0, size);
-    frames.remove_prefix(std::min(size, frames.size()));
-  }
-  return kept;
+  return number;
+}
+
+bool is_frame(std::string_view frame, char type) {
+  return !frame.starts_with("PRI * HTTP/2") && frame[3] == type;
+}
+
+std::uint32_t stream_of(std::string_view frame) {
+  return number_at(frame, 5, 4) & 0x7fffffffU;
 }
 
 }  // namespace
+
+std::string Proxy::Frames::next() {
+  std::size_t size = preface_;
+  if (size == 0) {
+    if (bytes_.size() < kFrameHead) return {};
+    size = kFrameHead + number_at(bytes_, 0, 3);
+  }
+  if (bytes_.size() < size) return {};
+  std::string frame = bytes_.substr(0, size);
+  bytes_.erase(0, size);
+  preface_ = 0;
+  return frame;
+}
 
 Proxy::Proxy(const std::string& endpoint)
     : target_(number_in<std::uint16_t>(endpoint.substr(endpoint.rfind(':') + 1)).value()),
@@ -95,6 +109,19 @@ void Proxy::lose_answers() {
   set(Mode::kLose);
 }
 
+void Proxy::hold_watches() {
+  set(Mode::kHoldWatches);
+}
+
+void Proxy::cut() {
+  set(Mode::kCut);
+}
+
+Proxy::Mode Proxy::mode() {
+  const std::lock_guard lock(mutex_);
+  return mode_;
+}
+
 void Proxy::heal() {
   set(Mode::kPass);
 }
@@ -121,61 +148,87 @@ void Proxy::accept_all() {
     const int on = 1;
     ::setsockopt(server.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     ::setsockopt(client.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    Way& way = ways_.emplace_back(Way{std::move(client), std::move(server), {}, {}});
+    Way& way = ways_.emplace_back(
+        Way{std::move(client), std::move(server), Frames(kPreface), Frames(0), {}, {}, {}, {}});
     way.thread = std::thread([this, &way] { carry(way); });
   }
 }
 
+// What is held and shall be no longer.
+void Proxy::release(Way& way, Mode mode) {
+  if (mode == Mode::kPass) way.held.clear();
+  if (mode != Mode::kHoldWatches && !way.told.empty()) {
+    send_all(way.client.get(), way.told);
+    way.told.clear();
+  }
+  if (mode != Mode::kDeliver || way.held.empty()) return;
+  send_all(way.server.get(), way.held);
+  way.held.clear();
+  if (!readable(way.server.get(), -1)) return;
+  const std::lock_guard lock(mutex_);
+  ++delivered_;
+  answered_.notify_all();
+}
+
+bool Proxy::take_requests(Way& way, Mode mode) {
+  std::array<char, 65536> bytes{};
+  const ssize_t n = ::recv(way.client.get(), bytes.data(), bytes.size(), 0);
+  if (n <= 0) return false;
+  way.from_client.add({bytes.data(), static_cast<std::size_t>(n)});
+  const bool hold = mode == Mode::kHold || (mode == Mode::kDeliver && !way.held.empty());
+  for (std::string frame = way.from_client.next(); !frame.empty(); frame = way.from_client.next()) {
+    if (is_frame(frame, kData)) {
+      const bool more = (static_cast<unsigned char>(frame[4]) & kEndStream) == 0;
+      if (more) way.watches.insert(stream_of(frame));
+      if (!more) way.watches.erase(stream_of(frame));
+    }
+    if (!hold) send_all(way.server.get(), frame);
+    // What takes a request back is not held with it.
+    if (hold && !is_frame(frame, kResetStream)) way.held += frame;
+  }
+  return true;
+}
+
+bool Proxy::take_answers(Way& way, Mode mode, bool client_there) {
+  std::array<char, 65536> bytes{};
+  const ssize_t n = ::recv(way.server.get(), bytes.data(), bytes.size(), 0);
+  if (n <= 0) return false;
+  way.from_server.add({bytes.data(), static_cast<std::size_t>(n)});
+  for (std::string frame = way.from_server.next(); !frame.empty(); frame = way.from_server.next()) {
+    if (mode == Mode::kLose || !client_there) continue;
+    if (mode == Mode::kHoldWatches && is_frame(frame, kData) &&
+        way.watches.contains(stream_of(frame))) {
+      way.told += frame;
+    } else {
+      send_all(way.client.get(), frame);
+    }
+  }
+  return true;
+}
+
 // Passes on, holds or loses, until the server's end is closed. The client's may be closed before.
 void Proxy::carry(Way& way) {
-  std::array<char, 65536> bytes{};
   bool client_there = true;
   while (true) {
-    Mode mode{};
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;
-      mode = mode_;
     }
-    if (mode == Mode::kPass) way.held.clear();
-    if (mode == Mode::kDeliver && !way.held.empty()) {
-      send_all(way.server.get(), without_resets(way.held));
-      way.held.clear();
-      if (readable(way.server.get(), -1)) {
-        const std::lock_guard lock(mutex_);
-        ++delivered_;
-        answered_.notify_all();
-      }
-    }
+    const Mode mode = this->mode();
+    if (mode == Mode::kCut) break;
+    release(way, mode);
     std::array<pollfd, 2> waiting{
         {{client_there ? way.client.get() : -1, POLLIN, 0}, {way.server.get(), POLLIN, 0}}};
     if (::poll(waiting.data(), waiting.size(), kLookMs) <= 0) continue;
-    {
-      const std::lock_guard lock(mutex_);
-      if (mode_ != mode) continue;  // what has come is treated as it should be now
-    }
+    if (this->mode() != mode) continue;  // what has come is treated as it should be now
     if (waiting[0].revents != 0) {
-      const ssize_t n = ::recv(way.client.get(), bytes.data(), bytes.size(), 0);
-      client_there = n > 0;
-      const std::string_view got(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
-      if (mode == Mode::kHold || (mode == Mode::kDeliver && !way.held.empty())) {
-        way.held += got;
-      } else {
-        send_all(way.server.get(), got);
-      }
+      client_there = take_requests(way, mode);
       if (!client_there && way.held.empty()) ::shutdown(way.server.get(), SHUT_WR);
     }
-    if (waiting[1].revents != 0) {
-      const ssize_t n = ::recv(way.server.get(), bytes.data(), bytes.size(), 0);
-      if (n <= 0) {
-        ::shutdown(way.client.get(), SHUT_RDWR);
-        return;
-      }
-      if (mode != Mode::kLose && client_there) {
-        send_all(way.client.get(), {bytes.data(), static_cast<std::size_t>(n)});
-      }
-    }
+    if (waiting[1].revents != 0 && !take_answers(way, mode, client_there)) break;
   }
+  ::shutdown(way.client.get(), SHUT_RDWR);
+  ::shutdown(way.server.get(), SHUT_RDWR);
 }
 
 }  // namespace lockkeeper::etcd_testing

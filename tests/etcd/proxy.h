@@ -1,12 +1,15 @@
 // A way to an etcd that can go wrong: it holds requests back and delivers them later, whoever has
-// given up meanwhile, or loses the answers.
+// given up meanwhile, or loses the answers, or holds back what watches tell, or is cut.
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <list>
 #include <mutex>
+#include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "base/fd.h"
@@ -26,17 +29,38 @@ class Proxy {
   // it.
   void deliver();
   void lose_answers();  // from now on; requests arrive
-  void heal();          // what was held is lost
+  // From now on, and also of new connections. Requests are answered meanwhile.
+  void hold_watches();
+  void cut();   // all connections; new ones are closed at once
+  void heal();  // what was held of requests is lost; what watches told arrives
 
  private:
-  enum class Mode { kPass, kHold, kDeliver, kLose };
+  enum class Mode { kPass, kHold, kDeliver, kLose, kHoldWatches, kCut };
+  // Cuts what comes in one direction into HTTP/2 frames.
+  class Frames {
+   public:
+    explicit Frames(std::size_t preface) : preface_(preface) {}
+    void add(std::string_view bytes) { bytes_ += bytes; }
+    std::string next();  // empty: not all of it is there yet
+
+   private:
+    std::size_t preface_;  // bytes before the first frame
+    std::string bytes_;
+  };
   struct Way {
     Fd client, server;
-    std::string held;
+    Frames from_client, from_server;
+    std::string held;                 // requests
+    std::string told;                 // by watches, and held
+    std::set<std::uint32_t> watches;  // streams on which the client may say more
     std::thread thread;
   };
   void accept_all();
   void carry(Way& way);
+  bool take_requests(Way& way, Mode mode);  // false: the client is gone
+  bool take_answers(Way& way, Mode mode, bool client_there);
+  void release(Way& way, Mode mode);
+  Mode mode();
   void set(Mode mode);
 
   const std::uint16_t target_;

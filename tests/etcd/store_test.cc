@@ -2,6 +2,8 @@
 // The contract that it shares with the others is in tests/contract.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <fstream>
@@ -453,7 +455,9 @@ TEST_F(EtcdStoreTest, RowsOfAnotherSchemaAreRefused) {
 // --- limits --------------------------------------------------------------------------------------
 
 TEST_F(EtcdStoreTest, F27_ASnapshotThatWasCompactedIsSaidAndTheNextOneIsRead) {
-  const auto store = open_store(cluster().url(prefix_));
+  EtcdOptions options;
+  options.copy_bytes_max = 0;
+  const auto store = open_store(cluster().url(prefix_), "", std::move(options));
   put(*store, "a", "1");
   const auto txn = begin(*store);
   EXPECT_TRUE(txn->get("a", kv::Read::kGuarded));

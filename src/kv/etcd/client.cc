@@ -163,6 +163,8 @@ Client::Reply Client::once(const std::string& path, std::string_view message, De
     }
     const std::shared_ptr<Link>& link = *found;
     reply.from = link->endpoint().name();
+    if (path == kRange) ++ranges_;
+    if (path == kTxn) ++transactions_;
     reply.answer = link->call(path, metadata(), message, until);
     reply.error = to_error(reply.answer, reply.from);
     if (wants_token(reply.answer) && !address_.user.empty() && tries == 0) {

@@ -68,6 +68,13 @@ class Client {
   };
   Result<Stream> watch(std::string_view first, Link::Ears ears);
 
+  // How often rows were asked for or a transaction was sent, for tests and figures.
+  struct Asked {
+    std::uint64_t ranges = 0;
+    std::uint64_t transactions = 0;
+  };
+  Asked asked() const { return {ranges_, transactions_}; }
+
   // Stop using this link: it does not answer as it should.
   void leave(const std::shared_ptr<Link>& link);
 
@@ -98,6 +105,7 @@ class Client {
   std::shared_ptr<Link> link_;
   std::size_t next_ = 0;  // the endpoint to try first
   std::string token_;
+  std::atomic<std::uint64_t> ranges_ = 0, transactions_ = 0;
 };
 
 }  // namespace lockkeeper::kv::etcd

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "kv/etcd/copy_reader.h"
 
 namespace lockkeeper::kv {
 namespace {
@@ -43,6 +44,7 @@ EtcdStore::Core::Core(EtcdOptions options, std::unique_ptr<etcd::Client> client,
           client_->patience().all) {}
 
 EtcdStore::Core::~Core() {
+  if (feed_) feed_->close();
   watch_.reset();
   session_.close();  // it tells the lanes when its lease is lost
 }
@@ -52,8 +54,12 @@ void EtcdStore::Core::watch() {
 }
 
 void EtcdStore::Core::note_corrupt(const Error& error) {
-  const std::lock_guard lock(mutex_);
-  if (error.code == Code::kStoreCorrupt) corrupt_ = error;
+  if (error.code != Code::kStoreCorrupt) return;
+  {
+    const std::lock_guard lock(mutex_);
+    corrupt_ = error;
+  }
+  if (feed_) feed_->reload();
 }
 
 // An answer from an older state proves nothing about the newer one, so it counts as none.
@@ -65,6 +71,11 @@ TxnAnswer EtcdStore::Core::send(const TxnRequest& request) {
     note_corrupt(sound.error());
     answer.end = TxnAnswer::End::kDoubt;
     answer.error = std::move(sound.error());
+    return answer;
+  }
+  const Version revision = answer.response.message.header.revision;
+  for (Version known = floor_; known < revision;) {
+    if (floor_.compare_exchange_weak(known, revision)) break;
   }
   return answer;
 }
@@ -80,9 +91,55 @@ Result<etcd::Held<etcd::RangeResponse>> EtcdStore::Core::ask(const RangeRequest&
   return answer;
 }
 
-std::unique_ptr<etcd::Reader> EtcdStore::Core::reader() {
-  return std::make_unique<etcd::RemoteReader>(
+// --- the copy ------------------------------------------------------------------------------------
+
+void EtcdStore::Core::keep_copy() {
+  // Servers with known faults leave out some of what a watch should tell.
+  if (options_.copy_bytes_max == 0 || options_.address.allow_old) return;
+  feed_ = std::make_unique<etcd::Feed>(
+      *client_, keys_, [this](const RangeRequest& request) { return ask(request); },
+      options_.copy_bytes_max);
+  feed_->start();
+}
+
+bool EtcdStore::Core::wait_for_copy(std::chrono::steady_clock::time_point until) {
+  return feed_ && feed_->wait(until);
+}
+
+std::unique_ptr<etcd::Reader> EtcdStore::Core::reader(Access access, Version epoch) {
+  auto remote = std::make_unique<etcd::RemoteReader>(
       keys_, [this](const RangeRequest& request) { return ask(request); });
+  if (!feed_) return remote;
+  bool newest = access == Access::kRead;
+  if (!newest) {
+    const std::lock_guard lock(mutex_);
+    newest = ask_first_.erase(std::this_thread::get_id()) > 0;
+  }
+  const auto take = [this, epoch, newest]() -> Result<std::unique_ptr<etcd::Copy::View>> {
+    if (newest) return newest_view(epoch);
+    return feed_->view(epoch, floor_);
+  };
+  return std::make_unique<etcd::CopyReader>(take, newest, std::move(remote));
+}
+
+// The watch is asked at the same time, since it tells of no revision that changed other rows.
+Result<std::unique_ptr<etcd::Copy::View>> EtcdStore::Core::newest_view(Version epoch) {
+  if (!feed_ || !feed_->has_copy(epoch)) return nullptr;
+  feed_->ask_progress();
+  RangeRequest request;
+  request.key = keys_.epoch();
+  LK_ASSIGN(const auto answer, ask(request));
+  const auto& kvs = answer.message.kvs;
+  if (kvs.empty() || kvs.front().mod_revision != epoch) {
+    LK_CHECK(read_epoch());
+    return nullptr;
+  }
+  return feed_->view(epoch, answer.message.header.revision);
+}
+
+void EtcdStore::Core::ask_first() {
+  const std::lock_guard lock(mutex_);
+  if (feed_) ask_first_.insert(std::this_thread::get_id());
 }
 
 // --- the epoch -----------------------------------------------------------------------------------
@@ -148,6 +205,8 @@ Result<void> EtcdStore::Core::read_epoch() {
     }
   }
   if (!begun) return {};
+  floor_ = 0;  // the cluster may be another one
+  if (feed_) feed_->reload();
   // What is on its way names the former epoch and can never be applied. Leases may be gone.
   lanes_.forget_all();
   session_.doubt_leases();

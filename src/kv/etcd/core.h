@@ -1,11 +1,19 @@
 // For etcd_store.cc and etcd_txn.cc: what a store has, and how a commit goes.
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "kv/etcd/copy.h"
 #include "kv/etcd/etcd_store.h"
+#include "kv/etcd/feed.h"
 #include "kv/etcd/guards.h"
 #include "kv/etcd/keys.h"
 #include "kv/etcd/lanes.h"
@@ -32,11 +40,19 @@ class EtcdStore::Core {
   // Reads the epoch's row; makes it if there is none.
   Result<void> read_epoch();
   void watch();          // if somebody listens
+  void keep_copy();      // if there shall be one
   Result<void> check();  // store_corrupt, until a new epoch is there
   Epoch epoch() const;
   Version epoch_version() const;  // of its row
 
-  std::unique_ptr<etcd::Reader> reader();
+  // For a transaction in this epoch. What a write transaction reads may be old, unless the last one
+  // of this thread was refused for that.
+  std::unique_ptr<etcd::Reader> reader(Access access, Version epoch);
+  // The copy at the newest revision that a quorum knows. Null: there is none now.
+  Result<std::unique_ptr<etcd::Copy::View>> newest_view(Version epoch);
+  // The next write transaction of this thread reads the newest state.
+  void ask_first();
+  bool wait_for_copy(std::chrono::steady_clock::time_point until);
 
   // A commit that writes. `read_at` is its version if it only erased what was not there and has put
   // nothing. `epoch`: the version of its row when the transaction began; in another epoch its
@@ -75,6 +91,10 @@ class EtcdStore::Core {
   etcd::Session session_;
   etcd::Lanes lanes_;
   std::optional<etcd::Watch> watch_;
+  // Of the newest answer to a transaction. What a later one reads from the copy is not older.
+  std::atomic<Version> floor_ = 0;
+  std::set<std::thread::id> ask_first_;
+  std::unique_ptr<etcd::Feed> feed_;
 };
 
 }  // namespace lockkeeper::kv

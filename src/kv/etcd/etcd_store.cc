@@ -14,6 +14,7 @@ Result<std::unique_ptr<EtcdStore>> EtcdStore::open(EtcdOptions options) {
   auto core = std::make_shared<Core>(std::move(options), std::move(client), std::move(seen));
   LK_CHECK(core->read_epoch());
   core->watch();
+  core->keep_copy();
   return std::unique_ptr<EtcdStore>(new EtcdStore(std::move(core)));
 }
 
@@ -36,6 +37,10 @@ Epoch EtcdStore::epoch() const {
 
 etcd::Client& EtcdStore::client() {
   return core_->client();
+}
+
+bool EtcdStore::wait_for_copy(std::chrono::steady_clock::time_point until) {
+  return core_->wait_for_copy(until);
 }
 
 }  // namespace lockkeeper::kv

@@ -6,6 +6,9 @@
 // the store needs two compares and one write itself. Values and whole commits are limited by
 // --max-request-bytes, 1.5 MiB if it was not raised.
 //
+// Transactions read from a copy of all rows in memory (feed.h). It may be behind, so what they
+// answer is confirmed; see kv/store.h, Copies.
+//
 // A commit that was not answered is looked for, through its lane (lanes.h). Only if that fails too
 // is the error `unknown`, and then nothing else is written before that commit is known to have
 // happened or can never happen any more.
@@ -14,6 +17,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -37,6 +42,9 @@ struct EtcdOptions {
   // When the answered request was sent that last kept the lease of rows put with kWhileOpen: they
   // stay for 90 s from then on. On the clock of SystemClock; null: nobody asks.
   std::shared_ptr<std::atomic<std::int64_t>> kept_ms;
+  // Transactions read from a copy of all rows in memory, as long as that takes no more than this.
+  // 0: there is none, and etcd is asked for every row. Nor is there one with allow-old.
+  std::size_t copy_bytes_max = 256 << 20;
   // The lease of rows put with kWhileOpen had ended: they may be gone. Called on any thread, which
   // must not wait for this store.
   std::function<void()> on_lease_lost;
@@ -60,7 +68,8 @@ class EtcdStore final : public Store {
   EtcdStore(const EtcdStore&) = delete;
   EtcdStore& operator=(const EtcdStore&) = delete;
 
-  // Asks nobody: the first read does. store_corrupt: see open().
+  // Asks nobody: the first read does, unless it is one of a write transaction that finds all in the
+  // copy. store_corrupt: see open().
   Result<std::unique_ptr<Txn>> begin(Access access) override;
   Budget budget() const override { return {kGuardsMax, kWritesMax}; }
   // Another hub may begin a new one at any time; this one then learns of it at its next commit.
@@ -71,6 +80,8 @@ class EtcdStore final : public Store {
   static Result<Epoch> repair(EtcdOptions options);
 
   etcd::Client& client();
+  // Waits until transactions read from the copy. False: not by then.
+  bool wait_for_copy(std::chrono::steady_clock::time_point until);
 
   class Core;  // what transactions see of it
 

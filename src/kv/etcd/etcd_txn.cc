@@ -100,7 +100,24 @@ EtcdTxn::EtcdTxn(std::shared_ptr<EtcdStore::Core> core, Access access)
     : core_(std::move(core)),
       access_(access),
       epoch_(core_->epoch_version()),
-      reader_(core_->reader()) {}
+      reader_(core_->reader(access, epoch_)) {}
+
+void EtcdTxn::remember(std::string_view key, Version modified, bool guarded) {
+  if (guarded) guards_.point(key, modified);
+  if (reader_->may_be_old()) reads_.point(key, modified);
+}
+
+void EtcdTxn::remember(const Range& range, bool met_stored, Version snapshot, bool guarded) {
+  const auto add = [&](etcd::Guards& guards) {
+    if (met_stored) {
+      guards.uncreated_range(range.from, range.to, snapshot);
+    } else {
+      guards.empty_range(range.from, range.to);
+    }
+  };
+  if (guarded) add(guards_);
+  if (reader_->may_be_old()) add(reads_);
+}
 
 Result<Row> EtcdTxn::own_row(const Writes::value_type& write) {
   Row row{write.first, *write.second.value, 0, 0};
@@ -117,7 +134,7 @@ Result<std::optional<Row>> EtcdTxn::get(std::string_view key, Read read) {
     return row;
   }
   LK_ASSIGN(const auto row, reader_->get(key));
-  if (read == Read::kGuarded) guards_.point(key, row ? row->modified : 0);
+  remember(key, row ? row->modified : 0, read == Read::kGuarded);
   return row;
 }
 
@@ -141,24 +158,21 @@ Result<void> EtcdTxn::walk(const Range& range, const Visit& visit, Read read, bo
   const bool guarded = read == Read::kGuarded;
   Walk walk(*this, range, forward);
   bool met_stored = false;
-  std::string to = range.to;
+  Range seen = range;
   while (true) {
     LK_ASSIGN(const auto step, walk.next());
     if (!step) break;
     met_stored = met_stored || step->met_stored;
-    if (guarded && step->stored != nullptr) guards_.point(step->row->key, step->row->modified);
+    if (step->stored != nullptr) remember(step->row->key, step->row->modified, guarded);
     if (!step->row) continue;
-    to = behind(step->row->key);
+    std::string& end = forward ? seen.to : seen.from;
+    end = forward ? behind(step->row->key) : std::string(step->row->key);
     if (!visit_row(visit, *step->row)) break;
-    to = range.to;
+    end = forward ? range.to : range.from;
   }
-  if (!guarded) return {};
-  if (met_stored) {
-    LK_ASSIGN(const Version snapshot, reader_->snapshot());
-    guards_.uncreated_range(range.from, to, snapshot);
-  } else {
-    guards_.empty_range(range.from, to);
-  }
+  if (!guarded && !reader_->may_be_old()) return {};
+  LK_ASSIGN(const Version snapshot, reader_->snapshot());
+  remember(seen, met_stored, snapshot, guarded);
   return {};
 }
 
@@ -179,7 +193,12 @@ Result<void> EtcdTxn::walk_appended(std::string_view prefix, std::uint64_t after
   etcd::Reader::Created when{(after + 1) / kNumbersPerVersion, 0};
   while (true) {
     LK_ASSIGN(const etcd::Page page, reader_->created(range, when, forward));
+    if (reader_->may_be_old()) {
+      LK_ASSIGN(const Version snapshot, reader_->snapshot());
+      remember(range, true, snapshot, false);
+    }
     for (const Row& row : page.rows) {
+      remember(row.key, row.modified, false);
       Appended appended = to_appended(prefix, row);
       if (appended.number != 0) {
         appended.number = row.created * kNumbersPerVersion + appended.number % kNumbersPerVersion;
@@ -273,14 +292,53 @@ Budget EtcdTxn::left() const {
   return left;
 }
 
+void EtcdTxn::drop_guards(GuardMark since) {
+  guards_.cut(since, reader_->may_be_old() ? &dropped_ : nullptr);
+}
+
+// Do these and the guards hold in the newest state? Then the snapshot was the newest, as far as it
+// matters, when etcd was asked just now.
+Result<bool> EtcdTxn::hold_now(const etcd::Guards& reads) {
+  LK_ASSIGN(const Version snapshot, reader_->snapshot());
+  LK_ASSIGN(const auto now, core_->newest_view(epoch_));
+  if (now == nullptr) return false;
+  return guards_.hold_in(*now) && (now->same_as(snapshot) || reads.hold_in(*now));
+}
+
+Result<bool> EtcdTxn::confirm_reads() {
+  if (!reader_->may_be_old()) return true;
+  LK_ASSIGN(const bool hold, hold_now(reads_));
+  if (!hold) core_->ask_first();
+  return hold;
+}
+
 Result<CommitResult> EtcdTxn::commit() {
   LOCKKEEPER_ASSERT(visiting_ == 0);
   if (access_ == Access::kWrite && guards_.size() > EtcdStore::kGuardsMax) {
     return too_many("guards", EtcdStore::kGuardsMax);
   }
-  if (writes_.empty() && appends_.empty()) {
-    LK_ASSIGN(const Version read_at, reader_->snapshot());
-    return core_->confirm(guards_, read_at);
+  auto done = writes_.empty() && appends_.empty() ? commit_reads() : commit_writes();
+  // Perhaps the copy was behind, and is still.
+  if (done && done->fate == Fate::kConflict) core_->ask_first();
+  return done;
+}
+
+Result<CommitResult> EtcdTxn::commit_reads() {
+  LK_ASSIGN(const Version read_at, reader_->snapshot());
+  if (!reader_->may_be_old()) return core_->confirm(guards_, read_at);
+  LK_ASSIGN(const bool hold, hold_now(reads_));
+  if (!hold) return CommitResult{Fate::kConflict, 0};
+  return CommitResult{Fate::kCommitted, read_at};
+}
+
+Result<CommitResult> EtcdTxn::commit_writes() {
+  // What was decided does not depend on these any more, but it must have been true when it was
+  // read. To guard it costs nothing where there is room.
+  if (guards_.size() + dropped_.size() <= EtcdStore::kGuardsMax) {
+    guards_.add_all(dropped_);
+  } else if (dropped_.size() > 0) {
+    LK_ASSIGN(const bool hold, hold_now(dropped_));
+    if (!hold) return CommitResult{Fate::kConflict, 0};
   }
   std::vector<EtcdWrite> writes;
   writes.reserve(writes_.size() + appends_.size());

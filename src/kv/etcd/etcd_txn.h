@@ -28,11 +28,12 @@ class EtcdTxn final : public Txn {
   Result<void> guard_empty(const Range& range) override;
   Result<void> guard_unchanged(std::string_view key, Version modified) override;
   GuardMark guard_mark() const override { return guards_.size(); }
-  void drop_guards(GuardMark since) override { guards_.cut(since); }
+  void drop_guards(GuardMark since) override;
   Result<void> put(std::string_view key, std::string_view value, Lifetime lifetime) override;
   Result<void> erase(std::string_view key) override;
   Result<void> append(std::string_view prefix, std::string_view value) override;
   Budget left() const override;
+  Result<bool> confirm_reads() override;
   Result<CommitResult> commit() override;
 
  private:
@@ -50,6 +51,11 @@ class EtcdTxn final : public Txn {
   Result<void> walk(const Range& range, const Visit& visit, Read read, bool forward);
   Result<void> walk_appended(std::string_view prefix, std::uint64_t after, bool forward,
                              const VisitAppended& visit);
+  void remember(const Range& range, bool met_stored, Version snapshot, bool guarded);
+  void remember(std::string_view key, Version modified, bool guarded);
+  Result<bool> hold_now(const etcd::Guards& reads);
+  Result<CommitResult> commit_reads();
+  Result<CommitResult> commit_writes();
   Result<void> room_for_write() const;
   Result<Write*> write_at(std::string_view key);
   Result<Row> own_row(const Writes::value_type& write);
@@ -60,6 +66,9 @@ class EtcdTxn final : public Txn {
   const Version epoch_;  // that of the epoch's row
   const std::unique_ptr<etcd::Reader> reader_;
   etcd::Guards guards_;
+  // If the snapshot may be old: all that was read, and the guards that were dropped.
+  etcd::Guards reads_;
+  etcd::Guards dropped_;
   int visiting_ = 0;
   bool put_ = false;  // or appended: the commit has a version in any case
   Writes writes_;

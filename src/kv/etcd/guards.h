@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kv/etcd/copy.h"
 #include "kv/etcd/keys.h"
 #include "kv/etcd/messages.h"
 #include "kv/store.h"
@@ -35,8 +36,11 @@ class Guards {
   }
 
   std::size_t size() const { return order_.size(); }
-  // Keeps only the first `size` guards.
-  void cut(std::size_t size);
+  // Keeps only the first `size` guards. `dropped` gets the others; it may be null.
+  void cut(std::size_t size, Guards* dropped);
+  void add_all(const Guards& others);
+  // Would a commit on this state find that they hold?
+  bool hold_in(const Copy::View& view) const;
   // Those from `first` on, at most `most`.
   std::vector<Compare> compares(const Keys& keys, std::size_t first, std::size_t most) const;
 
@@ -50,6 +54,7 @@ class Guards {
     auto operator<=>(const Guard&) const = default;
   };
   void add(Guard guard);
+  static bool holds_in(const Copy::View& view, const Guard& guard);
 
   std::set<Guard> guards_;
   std::vector<std::set<Guard>::const_iterator> order_;  // as they were added

@@ -30,7 +30,9 @@ class Reader {
  public:
   virtual ~Reader() = default;
 
-  virtual bool fixed() const = 0;          // is there a snapshot yet?
+  virtual bool fixed() const = 0;  // is there a snapshot yet?
+  // May the snapshot be older than the newest state at the first read?
+  virtual bool may_be_old() const { return false; }
   virtual Result<Version> snapshot() = 0;  // fixes it
   virtual Result<std::optional<Row>> get(std::string_view key) = 0;
   // The first rows of [from, to), or the last ones, backwards; about `most`, at least one if any.
