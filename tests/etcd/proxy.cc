@@ -20,11 +20,11 @@ constexpr std::size_t kFrameHead = 9;
 constexpr std::size_t kPreface = 24;
 constexpr char kResetStream = 3;
 
-sockaddr_in loopback(std::uint16_t port) {
+sockaddr_in address_of(const std::string& host, std::uint16_t port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  LOCKKEEPER_ASSERT(::inet_pton(AF_INET, host.c_str(), &address.sin_addr) == 1);
   return address;
 }
 
@@ -61,9 +61,10 @@ std::string without_resets(std::string_view frames) {
 }  // namespace
 
 Proxy::Proxy(const std::string& endpoint)
-    : target_(number_in<std::uint16_t>(endpoint.substr(endpoint.rfind(':') + 1)).value()),
+    : host_(endpoint.substr(0, endpoint.rfind(':'))),
+      target_(number_in<std::uint16_t>(endpoint.substr(endpoint.rfind(':') + 1)).value()),
       listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  sockaddr_in address = loopback(0);
+  sockaddr_in address = address_of("127.0.0.1", 0);
   auto* const plain = reinterpret_cast<sockaddr*>(&address);
   socklen_t size = sizeof address;
   LOCKKEEPER_ASSERT(::bind(listener_.get(), plain, size) == 0);
@@ -95,7 +96,17 @@ void Proxy::lose_answers() {
   set(Mode::kLose);
 }
 
+void Proxy::swallow() {
+  set(Mode::kSwallow);
+}
+
+void Proxy::delay(int ms) {
+  const std::lock_guard lock(mutex_);
+  delay_ms_ = ms;
+}
+
 void Proxy::heal() {
+  delay(0);
   set(Mode::kPass);
 }
 
@@ -104,6 +115,13 @@ void Proxy::deliver() {
   delivered_ = 0;
   mode_ = Mode::kDeliver;
   answered_.wait(lock, [this] { return delivered_ > 0; });
+}
+
+void Proxy::deliver_within(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  delivered_ = 0;
+  mode_ = Mode::kDeliver;
+  answered_.wait_for(lock, patience, [this] { return delivered_ > 0; });
 }
 
 void Proxy::accept_all() {
@@ -115,13 +133,13 @@ void Proxy::accept_all() {
     if (!readable(listener_.get(), kLookMs)) continue;
     Fd client(::accept(listener_.get(), nullptr, nullptr));
     Fd server(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const sockaddr_in address = loopback(target_);
+    const sockaddr_in address = address_of(host_, target_);
     const auto* const plain = reinterpret_cast<const sockaddr*>(&address);
     if (!client || ::connect(server.get(), plain, sizeof address) != 0) continue;
     const int on = 1;
     ::setsockopt(server.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     ::setsockopt(client.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    Way& way = ways_.emplace_back(Way{std::move(client), std::move(server), {}, {}});
+    Way& way = ways_.emplace_back(Way{std::move(client), std::move(server), {}, false, {}});
     way.thread = std::thread([this, &way] { carry(way); });
   }
 }
@@ -132,12 +150,18 @@ void Proxy::carry(Way& way) {
   bool client_there = true;
   while (true) {
     Mode mode{};
+    int delay_ms = 0;
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;
       mode = mode_;
+      delay_ms = delay_ms_;
     }
-    if (mode == Mode::kPass) way.held.clear();
+    // What TCP has taken never gets lost in the middle of a connection that goes on.
+    if (mode == Mode::kPass && (way.torn || !way.held.empty())) {
+      ::shutdown(way.client.get(), SHUT_RDWR);
+      return;
+    }
     if (mode == Mode::kDeliver && !way.held.empty()) {
       send_all(way.server.get(), without_resets(way.held));
       way.held.clear();
@@ -154,12 +178,15 @@ void Proxy::carry(Way& way) {
       const std::lock_guard lock(mutex_);
       if (mode_ != mode) continue;  // what has come is treated as it should be now
     }
+    if (delay_ms > 0) ::poll(nullptr, 0, delay_ms);
     if (waiting[0].revents != 0) {
       const ssize_t n = ::recv(way.client.get(), bytes.data(), bytes.size(), 0);
       client_there = n > 0;
       const std::string_view got(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
       if (mode == Mode::kHold || (mode == Mode::kDeliver && !way.held.empty())) {
         way.held += got;
+      } else if (mode == Mode::kSwallow) {
+        way.torn = true;
       } else {
         send_all(way.server.get(), got);
       }
@@ -171,7 +198,9 @@ void Proxy::carry(Way& way) {
         ::shutdown(way.client.get(), SHUT_RDWR);
         return;
       }
-      if (mode != Mode::kLose && client_there) {
+      const bool passes = mode != Mode::kLose && mode != Mode::kSwallow;
+      if (!passes) way.torn = true;
+      if (passes && client_there) {
         send_all(way.client.get(), {bytes.data(), static_cast<std::size_t>(n)});
       }
     }
