@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -190,7 +191,10 @@ void Members::forget(Member& member) const {
 
 void Members::replace(std::size_t i) {
   kill(i);
-  const auto list = nlohmann::json::parse(ctl({"member", "list", "-w", "json"}, true, i + 1));
+  // It may also tell of a member that it did not reach, a line each.
+  const std::string told = ctl({"member", "list", "-w", "json"}, true, i + 1);
+  const std::size_t from = std::min(told.find(R"({"header")"), told.size());
+  const auto list = nlohmann::json::parse(told.substr(from, told.find('\n', from) - from));
   for (const auto& one : list["members"]) {
     if (one.value("name", "") != all_[i].name) continue;
     char id[17];
