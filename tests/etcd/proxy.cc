@@ -22,11 +22,11 @@ constexpr char kData = 0;
 constexpr char kResetStream = 3;
 constexpr unsigned char kEndStream = 1;
 
-sockaddr_in loopback(std::uint16_t port) {
+sockaddr_in address_of(const std::string& host, std::uint16_t port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  LOCKKEEPER_ASSERT(::inet_pton(AF_INET, host.c_str(), &address.sin_addr) == 1);
   return address;
 }
 
@@ -75,9 +75,10 @@ std::string Proxy::Frames::next() {
 }
 
 Proxy::Proxy(const std::string& endpoint)
-    : target_(number_in<std::uint16_t>(endpoint.substr(endpoint.rfind(':') + 1)).value()),
+    : host_(endpoint.substr(0, endpoint.rfind(':'))),
+      target_(number_in<std::uint16_t>(endpoint.substr(endpoint.rfind(':') + 1)).value()),
       listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  sockaddr_in address = loopback(0);
+  sockaddr_in address = address_of("127.0.0.1", 0);
   auto* const plain = reinterpret_cast<sockaddr*>(&address);
   socklen_t size = sizeof address;
   LOCKKEEPER_ASSERT(::bind(listener_.get(), plain, size) == 0);
@@ -113,6 +114,15 @@ void Proxy::hold_watches() {
   set(Mode::kHoldWatches);
 }
 
+void Proxy::swallow() {
+  set(Mode::kSwallow);
+}
+
+void Proxy::delay(int ms) {
+  const std::lock_guard lock(mutex_);
+  delay_ms_ = ms;
+}
+
 void Proxy::cut() {
   set(Mode::kCut);
 }
@@ -123,6 +133,7 @@ Proxy::Mode Proxy::mode() {
 }
 
 void Proxy::heal() {
+  delay(0);
   set(Mode::kPass);
 }
 
@@ -131,6 +142,13 @@ void Proxy::deliver() {
   delivered_ = 0;
   mode_ = Mode::kDeliver;
   answered_.wait(lock, [this] { return delivered_ > 0; });
+}
+
+void Proxy::deliver_within(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  delivered_ = 0;
+  mode_ = Mode::kDeliver;
+  answered_.wait_for(lock, patience, [this] { return delivered_ > 0; });
 }
 
 void Proxy::accept_all() {
@@ -142,21 +160,20 @@ void Proxy::accept_all() {
     if (!readable(listener_.get(), kLookMs)) continue;
     Fd client(::accept(listener_.get(), nullptr, nullptr));
     Fd server(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const sockaddr_in address = loopback(target_);
+    const sockaddr_in address = address_of(host_, target_);
     const auto* const plain = reinterpret_cast<const sockaddr*>(&address);
     if (!client || ::connect(server.get(), plain, sizeof address) != 0) continue;
     const int on = 1;
     ::setsockopt(server.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     ::setsockopt(client.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    Way& way = ways_.emplace_back(
-        Way{std::move(client), std::move(server), Frames(kPreface), Frames(0), {}, {}, {}, {}});
+    Way& way = ways_.emplace_back(Way{
+        std::move(client), std::move(server), Frames(kPreface), Frames(0), {}, {}, {}, false, {}});
     way.thread = std::thread([this, &way] { carry(way); });
   }
 }
 
 // What is held and shall be no longer.
 void Proxy::release(Way& way, Mode mode) {
-  if (mode == Mode::kPass) way.held.clear();
   if (mode != Mode::kHoldWatches && !way.told.empty()) {
     send_all(way.client.get(), way.told);
     way.told.clear();
@@ -174,6 +191,10 @@ bool Proxy::take_requests(Way& way, Mode mode) {
   std::array<char, 65536> bytes{};
   const ssize_t n = ::recv(way.client.get(), bytes.data(), bytes.size(), 0);
   if (n <= 0) return false;
+  if (mode == Mode::kSwallow) {
+    way.torn = true;
+    return true;
+  }
   way.from_client.add({bytes.data(), static_cast<std::size_t>(n)});
   const bool hold = mode == Mode::kHold || (mode == Mode::kDeliver && !way.held.empty());
   for (std::string frame = way.from_client.next(); !frame.empty(); frame = way.from_client.next()) {
@@ -193,9 +214,13 @@ bool Proxy::take_answers(Way& way, Mode mode, bool client_there) {
   std::array<char, 65536> bytes{};
   const ssize_t n = ::recv(way.server.get(), bytes.data(), bytes.size(), 0);
   if (n <= 0) return false;
+  if (mode == Mode::kLose || mode == Mode::kSwallow) {
+    way.torn = true;
+    return true;
+  }
   way.from_server.add({bytes.data(), static_cast<std::size_t>(n)});
   for (std::string frame = way.from_server.next(); !frame.empty(); frame = way.from_server.next()) {
-    if (mode == Mode::kLose || !client_there) continue;
+    if (!client_there) continue;
     if (mode == Mode::kHoldWatches && is_frame(frame, kData) &&
         way.watches.contains(stream_of(frame))) {
       way.told += frame;
@@ -210,17 +235,22 @@ bool Proxy::take_answers(Way& way, Mode mode, bool client_there) {
 void Proxy::carry(Way& way) {
   bool client_there = true;
   while (true) {
+    int delay_ms = 0;
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;
+      delay_ms = delay_ms_;
     }
     const Mode mode = this->mode();
-    if (mode == Mode::kCut) break;
+    // What TCP has taken never gets lost in the middle of a connection that goes on.
+    const bool broken = mode == Mode::kPass && (way.torn || !way.held.empty());
+    if (mode == Mode::kCut || broken) break;
     release(way, mode);
     std::array<pollfd, 2> waiting{
         {{client_there ? way.client.get() : -1, POLLIN, 0}, {way.server.get(), POLLIN, 0}}};
     if (::poll(waiting.data(), waiting.size(), kLookMs) <= 0) continue;
     if (this->mode() != mode) continue;  // what has come is treated as it should be now
+    if (delay_ms > 0) ::poll(nullptr, 0, delay_ms);
     if (waiting[0].revents != 0) {
       client_there = take_requests(way, mode);
       if (!client_there && way.held.empty()) ::shutdown(way.server.get(), SHUT_WR);

@@ -38,6 +38,17 @@ inline bool may_be_repeated(const Call& call, const std::map<std::string, std::s
   return env.contains("LOCKKEEPER_SERVER") && call.asked.verb == Verb::kAcquire && first;
 }
 
+// As it calls itself: a hub adds the name of the token to agent and session.
+inline std::string name_without_token(core::Owner owner) {
+  const auto cut = [](std::string& text) {
+    const auto at = text.find('@');
+    if (at != std::string::npos) text.erase(at, text.find('/', at) - at);
+  };
+  cut(owner.agent);
+  cut(owner.session);
+  return text_of(owner);
+}
+
 // An answer that has no place in a history is a failure of the run: says so and ends the process.
 [[noreturn]] void give_up(const std::string& why);
 

@@ -34,6 +34,7 @@ std::string word_of(const Error& error, const Asked& asked) {
       ::usleep(5'000);  // the hub is back soon
       return asked.wait ? "unknown" : "failed";
     case Code::kStoreBusy:
+    case Code::kNoSpace:
       // The queue was entered by a commit of its own.
       return asked.wait ? "unknown" : "failed";
     default:
@@ -116,7 +117,9 @@ class LibraryDoor final : public Door {
 
   static std::set<std::string> owners(const std::vector<core::Conflict>& conflicts) {
     std::set<std::string> names;
-    for (const core::Conflict& conflict : conflicts) names.insert(text_of(conflict.holder.owner));
+    for (const core::Conflict& conflict : conflicts) {
+      names.insert(name_without_token(conflict.holder.owner));
+    }
     return names;
   }
 
@@ -131,8 +134,7 @@ class LibraryDoor final : public Door {
     bool told = false;
     if (call.asked.wait) command.wait_ms = wait_ms;
     command.on_wait = [&](const service::WaitProgress&) {
-      // A hub takes over what is handed to its client before the client knows that it is queued.
-      if (!told && site_->server() == nullptr) queued();
+      if (!told) queued();
       told = true;
       return true;
     };
@@ -214,7 +216,7 @@ class LibraryDoor final : public Door {
     }
     call.told.word = "broken";
     call.told.by.emplace();
-    for (const core::Lease& lease : *broken) call.told.by->insert(text_of(lease.owner));
+    for (const core::Lease& lease : *broken) call.told.by->insert(name_without_token(lease.owner));
   }
 
   const std::map<std::string, std::string> env_;

@@ -27,7 +27,7 @@ std::set<std::string> owners(const Json& list) {
   std::set<std::string> names;
   for (const Json& one : list) {
     const Json& session = one["session"];
-    names.insert(text_of(
+    names.insert(name_without_token(
         {one["agent"].get<std::string>(), session.is_null() ? "" : session.get<std::string>()}));
   }
   return names;
@@ -91,7 +91,7 @@ void read_answer(Call& call, const Json& json, int status) {
     told.word = "misused";
   } else if (code == "limit_exceeded") {
     told.word = "failed";
-  } else if (code == "store_busy" || code == "store_unavailable") {
+  } else if (code == "store_busy" || code == "store_unavailable" || code == "no_space") {
     told.word = call.asked.wait ? "unknown" : "failed";
   } else {
     give_up("status " + std::to_string(status) + ": " + json.dump());
