@@ -27,8 +27,7 @@ const Plan& plan() {
     rooms["core"] = {"kv", "key", "base"};
     rooms["realm"] = {"key", "base"};
     rooms["git"] = {"realm", "host", "key", "base"};  // asked as it is, about a repository
-    // Other programs' settings: who calls us. It knows no lock.
-    rooms["install"] = {"git", "realm", "host", "key", "base"};
+    rooms["install"] = {"git", "realm", "host", "key", "base"};  // others' settings; no lock
     rooms["layout"] = {"realm", "core", "host", "kv", "key", "base"};
     rooms["service"] = with(rooms["layout"], {"layout"});
     // One interface for every door. What is behind it is chosen in `wiring`.

@@ -63,9 +63,10 @@ std::uint64_t quota_in_page(const std::string& answer) {
   const std::size_t at = answer.find(name);
   if (at == std::string::npos || !is_page(answer)) return 0;
   const char* const from = answer.data() + at + name.size();
+  const char* const end = answer.data() + answer.size();
   double bytes = 0;  // "2.147483648e+09"
-  const auto read = std::from_chars(from, answer.data() + answer.size(), bytes);
-  const bool whole = read.ec == std::errc() && read.ptr != answer.data() + answer.size();
+  const auto read = std::from_chars(from, end, bytes);
+  const bool whole = read.ec == std::errc() && read.ptr != end && *read.ptr == '\n';
   return whole && bytes >= 1 && bytes < kQuotaMax ? static_cast<std::uint64_t>(bytes) : 0;
 }
 
