@@ -338,14 +338,16 @@ TEST_P(ContractOptimistic, ABlindEraseRemovesTheRowCreatedMeanwhile) {
 
 TEST_P(ContractOptimistic, ADroppedGuardDoesNotConflictAndOneFromBeforeTheMarkDoes) {
   fill({{"a", "1"}, {"b", "1"}});
+  std::size_t times = 0;
   const auto fate = [&](bool before) {
+    const std::string absent = numbered("x", times++);
     Tx tx = write();
     if (before) tx.get("a");
     const auto mark = tx->guard_mark();
     EXPECT_EQ(keys(tx.scan("a", "c")), "a b");
-    tx.get("absent");
+    tx.get(absent);
     tx->drop_guards(mark);
-    fill({{"a", "2"}, {"b", "2"}, {"absent", "2"}});
+    fill({{"a", "2"}, {"b", "2"}, {absent, "2"}});
     tx.put("out", "");
     return tx.commit().fate;
   };
