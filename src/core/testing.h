@@ -1,5 +1,5 @@
-// One realm for tests: a store, a clock that moves only when told, processes as the test says, and a
-// driver around each operation as in the service. Audits after every commit.
+// One realm for tests: a store, a clock that moves only when told, processes as the test says, and
+// a driver around each operation as in the service. Audits after every commit.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -5,9 +5,9 @@
 #include "base/text.h"
 #include "core/rows.h"
 #include "layout/keep_up.h"
+#include "layout/sessions.h"
 #include "realm/server.h"
 #include "service/commands.h"
-#include "service/sessions.h"
 
 namespace lockkeeper::hub {
 namespace {
@@ -292,7 +292,7 @@ Result<void> Door::move_here(const core::Waiter& waiter) {
   const core::Attachment& waiting = waiter.request.holds.front();
   if (presence->kept_since(waiting.session())) return {};
   const std::uint64_t number = waiter.wake;
-  return service::move_waiter(realm_.site, waiter.request.id, as_waiting(number), number);
+  return layout::move_waiter(realm_.site.table(), waiter.request.id, as_waiting(number), number);
 }
 
 Result<std::optional<AcquireResult>> Door::find_wait(const core::LeaseId& id) {
@@ -354,7 +354,7 @@ Result<void> Door::bury_waiter(const core::LeaseId& id) {
   }
   if (waiting) desk_.waits.died(waiting->start_ticks);
   if (waiting && realm_.presence() != nullptr) {  // another hub may have known it
-    LK_CHECK(service::bury_waiter(realm_.site, id, *waiting));
+    LK_CHECK(layout::bury_waiter(realm_.site.table(), id, *waiting));
   }
   LK_CHECK(inner->purge({}));
   desk_.changed();

@@ -4,8 +4,8 @@
 
 #include "base/bytes.h"
 #include "base/fd.h"
+#include "layout/sessions.h"
 #include "realm/server.h"
-#include "service/sessions.h"
 
 namespace lockkeeper::hub {
 namespace {
@@ -26,7 +26,7 @@ std::uint64_t noted_session(const std::string& path) {
   return bytes.size() == sizeof(std::uint64_t) ? session_number(read_be64(bytes)) : 0;
 }
 
-KnownHub hub_in(const service::HubRow& row) {
+KnownHub hub_in(const layout::HubRow& row) {
   KnownHub hub{row.hub, row.text, ""};
   const std::size_t end = row.text.find('\n');
   if (end == std::string::npos) return hub;
@@ -70,21 +70,21 @@ std::optional<std::int64_t> Presence::kept_since(std::uint64_t session) const {
 // --- sessions ------------------------------------------------------------------------------------
 
 Result<bool> Presence::is_there(std::uint64_t session) {
-  LK_ASSIGN(const core::Keeper keeper, service::keeper_of(site_, session));
+  LK_ASSIGN(const core::Keeper keeper, layout::keeper_of(site_.table(), session));
   return keeper != core::Keeper::kNobody;
 }
 
 // Put by this very process: a row of its former life goes with that.
 Result<bool> Presence::is_mine(std::uint64_t session) {
   if (!kept_since(session)) return false;
-  LK_ASSIGN(const core::Keeper keeper, service::keeper_of(site_, session));
+  LK_ASSIGN(const core::Keeper keeper, layout::keeper_of(site_.table(), session));
   return keeper == core::Keeper::kThisHub;
 }
 
 Result<bool> Presence::keep(std::uint64_t session, bool begins) {
   LK_ASSIGN(const bool mine, is_mine(session));
   LK_ASSIGN(const bool there,
-            mine ? Result<bool>(true) : service::keep_session(site_, session, begins));
+            mine ? Result<bool>(true) : layout::keep_session(site_.table(), session, begins));
   const std::lock_guard hold(mutex_);
   if (!there) {
     kept_.erase(session);
@@ -107,7 +107,7 @@ Result<void> Presence::end_silent() {
     }
   }
   for (const std::uint64_t session : silent) {
-    LK_CHECK(service::end_session(site_, session));
+    LK_CHECK(layout::end_session(site_.table(), session));
     const std::lock_guard hold(mutex_);
     const auto kept = kept_.find(session);
     const bool heard = kept != kept_.end() && now_ms() - kept->second.heard_ms < realm::kSessionMs;
@@ -139,12 +139,13 @@ Result<void> Presence::begin_own() {
 }
 
 Result<void> Presence::show(const std::string& address) {
-  const service::HubRow wanted{self_.id, self_.machine + '\n' + address};
-  LK_ASSIGN(const std::vector<service::HubRow> all, service::shown_hubs(site_));
-  const auto is_wanted = [&](const service::HubRow& row) {
+  const layout::HubRow wanted{self_.id, self_.machine + '\n' + address};
+  LK_ASSIGN(const std::vector<layout::HubRow> all, layout::shown_hubs(site_.table()));
+  const auto is_wanted = [&](const layout::HubRow& row) {
     return row.hub == wanted.hub && row.text == wanted.text;
   };
-  return std::ranges::any_of(all, is_wanted) ? Result<void>() : service::show_hub(site_, wanted);
+  return std::ranges::any_of(all, is_wanted) ? Result<void>()
+                                             : layout::show_hub(site_.table(), wanted);
 }
 
 Result<void> Presence::keep_up(const std::string& address) {
@@ -156,14 +157,14 @@ Result<void> Presence::keep_up(const std::string& address) {
 }
 
 void Presence::leave() {
-  static_cast<void>(service::hide_hub(site_, self_.id));
+  static_cast<void>(layout::hide_hub(site_.table(), self_.id));
 }
 
 Result<std::vector<KnownHub>> Presence::hubs() {
-  LK_ASSIGN(const std::vector<service::HubRow> rows, service::shown_hubs(site_));
+  LK_ASSIGN(const std::vector<layout::HubRow> rows, layout::shown_hubs(site_.table()));
   std::vector<KnownHub> all;
   all.reserve(rows.size());
-  for (const service::HubRow& row : rows) all.push_back(hub_in(row));
+  for (const layout::HubRow& row : rows) all.push_back(hub_in(row));
   return all;
 }
 

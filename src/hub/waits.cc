@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "service/sessions.h"
+#include "layout/sessions.h"
 
 namespace lockkeeper::hub {
 namespace {
@@ -281,7 +281,7 @@ void Waits::give_up(const std::shared_ptr<Entry>& entry) {
 // The same where several hubs serve the table: its client may ask another one by now.
 void Waits::bury(const std::shared_ptr<Entry>& entry, const Wait& wait) {
   const core::Attachment process = wait.realm->presence()->in_own_session(wait.number);
-  static_cast<void>(service::bury_waiter(wait.realm->site, wait.id, process));
+  static_cast<void>(layout::bury_waiter(wait.realm->site.table(), wait.id, process));
   forget(entry, wait.id);
 }
 

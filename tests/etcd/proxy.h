@@ -1,6 +1,6 @@
 // A way to an etcd that can go wrong: it holds requests back and delivers them later, whoever has
-// given up meanwhile, or loses the answers, or holds back what watches tell, or loses everything while
-// both sides think that they are connected, or is slow, or is cut.
+// given up meanwhile, or loses the answers, or holds back what watches tell, or loses everything
+// while both sides think that they are connected, or is slow, or is cut.
 #pragma once
 
 #include <chrono>

@@ -14,8 +14,8 @@ namespace {
 
 using nlohmann::json;
 
-// Of one hook: its client waits. A disk that stands still for seconds must not make it leave out one
-// of a few files.
+// Of one hook: its client waits. A disk that stands still for seconds must not make it leave out
+// one of a few files.
 constexpr std::int64_t kKeepingMsMax = 2'000;
 constexpr std::int64_t kFewKeepingMsMax = 9'000;
 constexpr int kFew = 16;

@@ -1,17 +1,17 @@
-#include "service/sessions.h"
+#include "layout/sessions.h"
 
 #include "base/bytes.h"
 #include "core/rows.h"
 
-namespace lockkeeper::service {
+namespace lockkeeper::layout {
 namespace {
 
 constexpr std::size_t kHubsMost = 1'000;
 
 // One transaction that writes.
 template <typename Change>
-Result<void> change(Site& site, const Change& what) {
-  LK_CHECK(site.table().write([&](core::Table& table) -> Result<bool> {
+Result<void> change(LockTable& locks, const Change& what) {
+  LK_CHECK(locks.write([&](core::Table& table) -> Result<bool> {
     LK_CHECK(what(table));
     return false;
   }));
@@ -20,18 +20,18 @@ Result<void> change(Site& site, const Change& what) {
 
 }  // namespace
 
-Result<core::Keeper> keeper_of(Site& site, std::uint64_t session) {
+Result<core::Keeper> keeper_of(LockTable& locks, std::uint64_t session) {
   core::Keeper keeper = core::Keeper::kNobody;
-  LK_CHECK(site.table().read([&](core::Table& table) -> Result<void> {
+  LK_CHECK(locks.read([&](core::Table& table) -> Result<void> {
     LK_ASSIGN(keeper, core::keeper_of(table.state(), session, kv::Read::kPeek));
     return {};
   }));
   return keeper;
 }
 
-Result<bool> keep_session(Site& site, std::uint64_t session, bool begins) {
+Result<bool> keep_session(LockTable& locks, std::uint64_t session, bool begins) {
   bool there = false;
-  LK_CHECK(change(site, [&](core::Table& table) -> Result<void> {
+  LK_CHECK(change(locks, [&](core::Table& table) -> Result<void> {
     LK_ASSIGN(const core::Keeper keeper,
               core::keeper_of(table.state(), session, kv::Read::kGuarded));
     there = keeper != core::Keeper::kNobody || begins;
@@ -41,26 +41,26 @@ Result<bool> keep_session(Site& site, std::uint64_t session, bool begins) {
   return there;
 }
 
-Result<void> end_session(Site& site, std::uint64_t session) {
-  return change(site,
+Result<void> end_session(LockTable& locks, std::uint64_t session) {
+  return change(locks,
                 [&](core::Table& table) { return core::end_session(table.state(), session); });
 }
 
-Result<void> show_hub(Site& site, const HubRow& row) {
-  return change(site, [&](core::Table& table) {
+Result<void> show_hub(LockTable& locks, const HubRow& row) {
+  return change(locks, [&](core::Table& table) {
     return table.state().txn().put(core::hub_key(row.hub), row.text, kv::kWhileOpen);
   });
 }
 
-Result<void> hide_hub(Site& site, std::uint64_t hub) {
-  return change(site,
+Result<void> hide_hub(LockTable& locks, std::uint64_t hub) {
+  return change(locks,
                 [&](core::Table& table) { return table.state().txn().erase(core::hub_key(hub)); });
 }
 
-Result<std::vector<HubRow>> shown_hubs(Site& site) {
+Result<std::vector<HubRow>> shown_hubs(LockTable& locks) {
   std::vector<HubRow> all;
   const std::string prefix(core::kHubPrefix);
-  LK_CHECK(site.table().read([&](core::Table& table) {
+  LK_CHECK(locks.read([&](core::Table& table) {
     const auto add = [&](const kv::Row& row) {
       const std::string_view id = std::string_view(row.key).substr(prefix.size());
       if (id.size() == sizeof(std::uint64_t))
@@ -72,16 +72,17 @@ Result<std::vector<HubRow>> shown_hubs(Site& site) {
   return all;
 }
 
-Result<void> move_waiter(Site& site, const core::LeaseId& id, const core::Attachment& process,
+Result<void> move_waiter(LockTable& locks, const core::LeaseId& id, const core::Attachment& process,
                          std::uint64_t wake) {
-  return change(site, [&](core::Table& table) -> Result<void> {
+  return change(locks, [&](core::Table& table) -> Result<void> {
     LK_CHECK(table.move_waiter(id, process, wake));
     return {};
   });
 }
 
-Result<void> bury_waiter(Site& site, const core::LeaseId& id, const core::Attachment& process) {
-  return change(site, [&](core::Table& table) { return table.bury_waiter(id, process); });
+Result<void> bury_waiter(LockTable& locks, const core::LeaseId& id,
+                         const core::Attachment& process) {
+  return change(locks, [&](core::Table& table) { return table.bury_waiter(id, process); });
 }
 
-}  // namespace lockkeeper::service
+}  // namespace lockkeeper::layout
