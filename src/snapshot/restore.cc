@@ -32,6 +32,10 @@ std::string unused_name() {
   return ".lockkeeper-" + to_hex(bytes);
 }
 
+std::string below(const std::string& root, const std::string& path) {
+  return root + "/" + path;
+}
+
 // The folder of `path`, made if it is not there.
 Result<Fd> folder_below(const std::string& root, std::string_view path) {
   Fd at(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -42,10 +46,10 @@ Result<Fd> folder_below(const std::string& root, std::string_view path) {
     path.remove_prefix(slash + 1);
     if (name.empty() || name == "." || name == "..") return cannot(ENOTDIR, std::string(path));
     if (::mkdirat(at.get(), name.c_str(), 0777) != 0 && errno != EEXIST) {
-      return cannot(errno, root + "/" + name);
+      return cannot(errno, below(root, name));
     }
     at = Fd(::openat(at.get(), name.c_str(), kStepFlags));
-    if (!at) return cannot(errno, root + "/…/" + name);
+    if (!at) return cannot(errno, below(root, "…/" + name));
   }
   return at;
 }

@@ -174,7 +174,9 @@ std::vector<std::string> Tree::below(const std::string& folder, std::size_t most
          one = ::readdir(listing.get())) {
       const std::string name = one->d_name;
       if (name == "." || name == ".." || name == ".git") continue;
-      const std::string path = at.empty() ? name : at + "/" + name;
+      std::string path = at;
+      if (!path.empty()) path += '/';
+      path += name;
       const Entry entry = look(path);
       if (entry.is == Entry::Is::kFolder) folders.push_back(path);
       if (entry.is == Entry::Is::kFile || entry.is == Entry::Is::kSymlink) found.push_back(path);

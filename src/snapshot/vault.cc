@@ -220,7 +220,8 @@ Result<bool> Vault::move_here(const std::string& id, std::string_view content) {
   for (const std::string& name : older_) {
     struct stat info{};
     // Only a hint, but ten times faster than opening each.
-    const std::string file = name + "/" + id;
+    std::string file = name;
+    file.append("/").append(id);
     if (::fstatat(folder_.fd(), file.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
     const auto from = folder_.folder_if_any(name);
     if (!from || !*from || !has_whole(**from, id, content)) continue;

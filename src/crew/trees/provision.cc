@@ -21,6 +21,7 @@
 #include "crew/record/record_json.h"
 #include "git/reader.h"
 #include "host/file_ops.h"
+#include "realm/disk_path.h"
 #include "realm/hook_settings.h"
 
 namespace lockkeeper::crew {
@@ -154,7 +155,7 @@ class Provider {
     while (const dirent* entry = ::readdir(list.get())) {
       const std::string each = entry->d_name;
       if (each == "." || each == "..") continue;
-      LK_CHECK(copy_one(listed, made.get(), each, path + "/" + each));
+      LK_CHECK(copy_one(listed, made.get(), each, realm::join_path(path, each)));
     }
     return ::fchmod(made.get(), mode & 0777) == 0 ? Result<void>() : failed(path);
   }
@@ -257,7 +258,7 @@ class FolderLook {
     }
     while (const dirent* entry = ::readdir(list.get())) {
       const std::string each = entry->d_name;
-      if (each != "." && each != "..") look(listed, each, path + "/" + each);
+      if (each != "." && each != "..") look(listed, each, realm::join_path(path, each));
     }
   }
 

@@ -59,8 +59,10 @@ bool add_magic(Danger& danger, const Word& word) {
   const bool wild = !magic.literal && magic.rest.find_first_of("*?[\\") != std::string::npos;
   Path path{.text = plain_path(magic.rest), .pattern = wild, .from_top = magic.top};
   const bool understood = !magic.other && word.known && !path.text.empty() && path.text != ".";
-  if (!magic.excludes && understood) danger.paths.push_back(std::move(path));
-  if (!magic.excludes) return understood;
+  if (!magic.excludes) {
+    if (understood) danger.paths.push_back(std::move(path));
+    return understood;
+  }
   // What is not sure to be left alone is not left alone.
   const bool sure = path.text.find_first_of(wild ? "?[\\" : "") == std::string::npos;
   if (understood && sure) danger.excluded.push_back(std::move(path));

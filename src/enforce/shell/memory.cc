@@ -32,7 +32,7 @@ bool has_above(const std::set<std::string, std::less<>>& paths, std::string_view
 
 }  // namespace
 
-void Memory::set(const std::string& name, Word value) {
+void Memory::set(const std::string& name, Word&& value) {
   if (spoiled.contains(name)) return;
   if (!variables.try_emplace(name, std::move(value)).second) spoil(name);
 }

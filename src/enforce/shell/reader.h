@@ -109,7 +109,7 @@ class Reader {
   void substitution(Word& word, Quotes quotes);
   void put_output(Word& word, const std::optional<std::string>& text, Quotes quotes);
   void braced(Word& word, Quotes quotes);
-  void expanded(Word& word, const std::string& name, Quotes quotes, Word operand, char how);
+  void expanded(Word& word, const std::string& name, Quotes quotes, const Word& operand, char how);
   bool is_set(const std::string& name) const;
   void variable(Word& word, const std::string& name, Quotes quotes);
   void here(Word& word);

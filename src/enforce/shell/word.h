@@ -54,7 +54,7 @@ struct Memory {
   // Set more than once, or by something that is not read here: nobody knows their values.
   std::set<std::string, std::less<>> spoiled = {};
 
-  void set(const std::string& name, Word value);
+  void set(const std::string& name, Word&& value);
   void spoil(const std::string& name);
   void set_words(const std::string& name, const Words& words, bool appends);
   void add_elsewhere(const Folder& one);

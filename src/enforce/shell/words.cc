@@ -27,7 +27,7 @@ Word Reader::word() {
   word.typed = text_.substr(begin, at_ - begin);
   if (word.pattern) word.choices.clear();
   for (std::string& choice : word.choices) {
-    choice = word.text.substr(0, word.choice_at) + choice + word.text.substr(word.choice_at + 1);
+    choice.insert(0, word.text, 0, word.choice_at).append(word.text, word.choice_at + 1);
   }
   return word;
 }
@@ -275,7 +275,7 @@ void Reader::braced(Word& word, Quotes quotes) {
     reading_.unclear("a brace is not closed");
   }
   leave();
-  expanded(word, name, quotes, std::move(operand), how);
+  expanded(word, name, quotes, operand, how);
 }
 
 bool Reader::is_set(const std::string& name) const {
@@ -284,7 +284,8 @@ bool Reader::is_set(const std::string& name) const {
 }
 
 // A variable that nobody sets is taken for one that is not set.
-void Reader::expanded(Word& word, const std::string& name, Quotes quotes, Word operand, char how) {
+void Reader::expanded(Word& word, const std::string& name, Quotes quotes, const Word& operand,
+                      char how) {
   if (how == '?') return variable(word, name, quotes);
   if (how == '+') return append(word, operand, quotes);
   if (how != '-' && how != '=') return unknown(word);
