@@ -136,17 +136,25 @@ void Hubs::direct(std::size_t i) {
   all_[i].proxies.clear();
 }
 
+std::string Hubs::urls(std::size_t first) const {
+  std::string all;
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    all += (all.empty() ? "" : ",") + url((first + i) % all_.size());
+  }
+  return all;
+}
+
 Desk::Desk(Network& network, Hubs& hubs, const std::string& name) : machine_(network.add(name)) {
   const std::size_t hub = hubs.next_for_a_desk();
   const Stay stay(machine_);
   stage::Answer answer;
   const std::string token = hubs.token(name);
   EXPECT_TRUE(stage::eventually([&] {
-    answer = stage_.login(hubs.url(hub), token, {"--ca-file", hubs.certificate()});
+    answer = stage_.login(hubs.urls(hub), token, {"--ca-file", hubs.certificate()});
     return answer.status == 0;
   })) << answer.all()
       << hubs.words_of(hub);
-  stage_.env["LOCKKEEPER_SERVER"] = hubs.url(hub);
+  stage_.env["LOCKKEEPER_SERVER"] = hubs.urls(hub);
 }
 
 }  // namespace lockkeeper::nemesis

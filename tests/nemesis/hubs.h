@@ -29,6 +29,8 @@ class Hubs {
   const std::string& certificate() const { return certificate_; }
   const std::string& store() const { return store_; }
   std::string token(const std::string& person);
+  // All addresses, that one first: where a relay asks, in this order.
+  std::string urls(std::size_t first) const;
   // Desks are spread over the hubs.
   std::size_t next_for_a_desk() { return desks_++ % all_.size(); }
 
