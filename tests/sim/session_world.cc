@@ -25,7 +25,7 @@ class SessionWorld::HubView final : public core::Prober {
   explicit HubView(const std::unique_ptr<hub::Desk>& desk) : desk_(desk) {}
   core::Alive probe(const core::Attachment& attachment) const override {
     if (!desk_ || !attachment.is_remote()) return core::Alive::kUnknown;
-    return hub::remote_alive(*desk_, attachment.start_ticks);
+    return hub::remote_alive(*desk_, attachment);
   }
 
  private:
