@@ -80,8 +80,8 @@ TEST_F(CrewEdge, ALockLastsAsLongAsWhatWasLeftBehind) {
                {"x"},
                "setsid sh -c 'trap : TERM; touch m1; while :; do sleep 0.1; done' & " + until("m1"),
                {},
-               {"ttl: 1s"}}});
-  auto process = start({"--grace", "4s"});
+               {"ttl: 3s"}}});  // a machine that stands still for longer than this loses it rightly
+  auto process = start({"--grace", "7s"});
   ASSERT_TRUE(appears("m1"));
   ASSERT_TRUE(stage_.renews("a"));
   const bool still = !exists(out() + "/agents/a/1/result.json");
