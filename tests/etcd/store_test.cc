@@ -503,5 +503,32 @@ TEST_F(EtcdStoreTest, L8_F27_ALimitOfTheServerIsNamed) {
   EXPECT_EQ(value(*store, "v" + std::to_string(written)), std::nullopt);
 }
 
+// etcd looks at its quota twice, before and after it has written. Those that come together pass the
+// first look together.
+TEST_F(EtcdStoreTest, I9_F27_WhatIsRefusedForWantOfSpaceIsNotThere) {
+  Cluster own({.arguments = {"--quota-backend-bytes", "16777216"}});
+  const auto store = open_store(own.url(prefix_));
+  constexpr int kThreads = 8;
+  std::vector<std::thread> threads;
+  std::mutex mutex;
+  std::vector<std::string> refused;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int i = 0; i < 100; ++i) {
+        const std::string key = "t" + std::to_string(thread) + "." + std::to_string(i);
+        const auto done = try_put(*store, key, std::string(1U << 20, 'v'));
+        if (done) continue;
+        EXPECT_EQ(done.error().code, Code::kNoSpace) << done.error().message;
+        const std::lock_guard lock(mutex);
+        refused.push_back(key);
+        return;
+      }
+    });
+  }
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(refused.size(), kThreads);
+  for (const std::string& key : refused) EXPECT_EQ(value(*store, key), std::nullopt) << key;
+}
+
 }  // namespace
 }  // namespace lockkeeper::etcd_testing

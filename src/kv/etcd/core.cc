@@ -303,6 +303,11 @@ Result<CommitResult> EtcdStore::Core::commit(const etcd::Guards& guards,
 
 Result<CommitResult> EtcdStore::Core::settle(Lane lane, const TxnAnswer& answer, bool put,
                                              Version read_at) {
+  // etcd looks at its quota after it has written, too: what it refuses then is there. (I9)
+  if (answer.end == TxnAnswer::End::kRefused && answer.error.code == Code::kNoSpace) {
+    const auto fate = lanes_.look(lane);
+    return settled(std::move(lane), fate, answer.error);
+  }
   if (answer.end == TxnAnswer::End::kRefused) {
     lanes_.give_back(std::move(lane));
     if (!answer.lease_gone) return fail(answer.error);
@@ -310,21 +315,8 @@ Result<CommitResult> EtcdStore::Core::settle(Lane lane, const TxnAnswer& answer,
     return CommitResult{Fate::kConflict, 0};  // the next attempt gets other leases
   }
   if (answer.end == TxnAnswer::End::kDoubt) {
-    switch (lanes_.resolve(lane)) {
-      case etcd::Lanes::Fate::kArrived: {
-        const Version version = lane.modified;
-        lanes_.give_back(std::move(lane));
-        return CommitResult{Fate::kCommitted, version};
-      }
-      case etcd::Lanes::Fate::kNever:
-        lanes_.give_back(std::move(lane));
-        return CommitResult{Fate::kConflict, 0};
-      case etcd::Lanes::Fate::kUnknown:
-        break;
-    }
-    return fail(Code::kUnknown,
-                "etcd was asked to commit and has not answered: " + answer.error.message,
-                "ask again with the same request id");
+    const auto fate = lanes_.resolve(lane);
+    return settled(std::move(lane), fate, answer.error);
   }
   const TxnResponse& response = answer.response.message;
   if (!response.succeeded) return conflict(std::move(lane), response);
@@ -334,6 +326,21 @@ Result<CommitResult> EtcdStore::Core::settle(Lane lane, const TxnAnswer& answer,
   for (const etcd::OpResponse& op : response.responses) put = put || op.deleted > 0;
   if (!put) return CommitResult{Fate::kCommitted, read_at != 0 ? read_at : version - 1};
   return CommitResult{Fate::kCommitted, version};
+}
+
+// Of a request that was not simply answered. One that never came may be made again, unless it was
+// refused.
+Result<CommitResult> EtcdStore::Core::settled(Lane lane, etcd::Lanes::Fate fate,
+                                              const Error& error) {
+  if (fate == etcd::Lanes::Fate::kUnknown) {
+    return fail(Code::kUnknown, "etcd was asked to commit and has not answered: " + error.message,
+                "ask again with the same request id");
+  }
+  const Version version = lane.modified;
+  lanes_.give_back(std::move(lane));
+  if (fate == etcd::Lanes::Fate::kArrived) return CommitResult{Fate::kCommitted, version};
+  if (error.code == Code::kNoSpace) return fail(error);
+  return CommitResult{Fate::kConflict, 0};
 }
 
 Result<CommitResult> EtcdStore::Core::conflict(Lane lane, const TxnResponse& response) {

@@ -77,6 +77,7 @@ class EtcdStore::Core {
                           std::vector<EtcdWrite> writes);
   Result<CommitResult> settle(etcd::Lane lane, const etcd::TxnAnswer& answer, bool put,
                               Version read_at);
+  Result<CommitResult> settled(etcd::Lane lane, etcd::Lanes::Fate fate, const Error& error);
   Result<CommitResult> conflict(etcd::Lane lane, const etcd::TxnResponse& response);
   etcd::Compare same_epoch(Version epoch) const;
 

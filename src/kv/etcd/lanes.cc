@@ -145,9 +145,31 @@ Lanes::Fate Lanes::resolve(Lane& lane) {
     if (std::chrono::steady_clock::now() + kPause >= until) break;
     std::this_thread::sleep_for(kPause);
   }
+  return keep_in_doubt(lane);
+}
+
+Lanes::Fate Lanes::keep_in_doubt(const Lane& lane) {
   const std::lock_guard lock(mutex_);
   if (lane.life == life_) doubtful_.push_back(lane);
   return Fate::kUnknown;
+}
+
+Lanes::Fate Lanes::look(Lane& lane) {
+  TxnRequest request;
+  request.then = {Get{lane.key}};
+  const auto until = std::chrono::steady_clock::now() + patience_;
+  while (true) {
+    const TxnAnswer answer = send_(request);
+    if (answer.end == TxnAnswer::End::kDone) {
+      const KeyValue* const row = first_row(answer);
+      if (row == nullptr) break;
+      lane.modified = row->mod_revision;
+      return row->value == lane.request ? Fate::kArrived : Fate::kNever;
+    }
+    if (std::chrono::steady_clock::now() + kPause >= until) break;
+    std::this_thread::sleep_for(kPause);
+  }
+  return keep_in_doubt(lane);
 }
 
 Result<void> Lanes::fence_doubtful() {

@@ -53,11 +53,14 @@ class Lanes {
   // What has become of the request of a lane? Fences it if it has not arrived.
   enum class Fate { kArrived, kNever, kUnknown };
   Fate resolve(Lane& lane);  // kUnknown: the lane was kept, to be fenced later
+  // The same of a request that was answered, so that it cannot come later. Writes nothing.
+  Fate look(Lane& lane);
 
   static Compare unchanged(const Lane& lane);
   static Op rewritten(const Lane& lane, const std::string& value);
 
  private:
+  Fate keep_in_doubt(const Lane& lane);
   Result<Lane> make();
   std::string new_word(char kind);
   enum class Step { kArrived, kFenced, kVanished, kAgain };
