@@ -51,9 +51,11 @@ Answer<Realm> Realm::open(const RealmOptions& options) {
 
 Acquired Realm::acquire(const std::vector<std::string>& resources,
                         const AcquireOptions& options) const {
-  if (owner_->in_child()) return embed::in_child_error();
+  // The realm may be destroyed meanwhile, which ends the wait but not yet this call.
+  const std::shared_ptr<embed::Owner> owner = owner_;
+  if (owner->in_child()) return embed::in_child_error();
   try {
-    return owner_->acquire(resources, options);
+    return owner->acquire(resources, options);
   } catch (const std::exception& exception) {
     return embed::thrown(exception);
   }
