@@ -171,12 +171,7 @@ Result<std::vector<Affected>> affected_by_push(Others& others, const Danger& dan
 void note_git_work(Session& session, Place& place, core::ReportRequest& report) {
   const auto own = place.locks().own_calls();
   if (!own || own->empty() || is_another_busy(place, place.worktree())) return;
-  const Now now = session.now();
-  std::int64_t begun_mono_ms = now.mono_ms;
-  for (const core::RunningCall& call : *own) {
-    begun_mono_ms = std::min(begun_mono_ms, call.begun_mono_ms);
-  }
-  const std::int64_t since_ms = now.wall_ms - (now.mono_ms - begun_mono_ms);
+  const std::int64_t since_ms = begun_wall_ms(session, place, *own);
   std::vector<Entry> entries;
   const std::string& common = place.realm().common_dir;
   const std::string objects = realm::join_path(common, "objects");
@@ -194,7 +189,7 @@ void note_git_work(Session& session, Place& place, core::ReportRequest& report) 
   }
   if (entries.empty()) return;
   // Somebody else's of the same second is noted already.
-  const auto made = service::makers(place.locks(), now.wall_ms);
+  const auto made = service::makers(place.locks(), session.now().wall_ms);
   for (Entry& entry : entries) {
     if (made && made->contains(entry.commit)) continue;
     report.notes.push_back({std::string(entry.what), {std::move(entry.commit)}, {}, "command"});

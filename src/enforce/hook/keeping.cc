@@ -194,7 +194,7 @@ void keep_stashes(Session& session, Place& place, const service::LookReply& look
   const std::string& common = place.realm().common_dir;
   snapshot::Keeper* const keeper = place.keeper();
   if (keeper == nullptr || common.empty() || look.own.empty()) return;
-  const std::int64_t begun_s = begun_wall_ms(session, look.own) / 1000;
+  const std::int64_t begun_s = begun_wall_ms(session, place, look.own) / 1000;
   // Somebody else's command may have done it.
   const snapshot::Who writer = look.busy.empty() ? who_of(session.owner()) : snapshot::Who{};
   for (const git::LogEntry& entry : git::newest_log_entries(git::stash_log(common))) {

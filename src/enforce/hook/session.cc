@@ -254,6 +254,13 @@ std::int64_t begun_wall_ms(const Session& session, const std::vector<core::Runni
   return wall_ms_of(session, begun_mono_ms);
 }
 
+std::int64_t begun_wall_ms(const Session& session, Place& place,
+                           const std::vector<core::RunningCall>& calls) {
+  constexpr std::int64_t kOnTheWayMs = 1'000;
+  const std::int64_t begun_ms = begun_wall_ms(session, calls);
+  return place.site().server() == nullptr ? begun_ms : begun_ms - kOnTheWayMs;
+}
+
 std::vector<Place*> other_places(Session& session, Place& home) {
   std::vector<Place*> places;
   std::vector<std::string> roots = realm::worktree_roots(home.worktree(), home.realm().common_dir);

@@ -136,9 +136,11 @@ class Session {
 std::int64_t wall_ms_of(const Session& session, std::int64_t mono_ms);
 // The first of them; now if there is none.
 std::int64_t begun_wall_ms(const Session& session, const std::vector<core::RunningCall>& calls);
+// Surely not later: what a hub says of it is late by as long as its answer takes.
+std::int64_t begun_wall_ms(const Session& session, Place& place,
+                           const std::vector<core::RunningCall>& calls);
 
-// Other worktrees of the repository of `home` in which this session, or a part of it, has claims or
-// traces.
+// Other worktrees of the repository in which this session, or a part of it, has claims or traces.
 std::vector<Place*> other_places(Session& session, Place& home);
 
 // What every claim of this session in that place has: its process and its owner's turn end it; time
