@@ -118,6 +118,32 @@ TEST_F(RemoteDoors, G2_WhatAnotherAgentReplacesComesBack) {
   EXPECT_FALSE(here_.has_table());
 }
 
+// The hub's answer says how long ago the command began, and is slow to come.
+TEST_F(RemoteDoors, G2_AStashIsItsMakersThoughTheHubsAnswersAreSlow) {
+  Proxy proxy(hub_->port());
+  ASSERT_EQ(here_.login("http://127.0.0.1:" + std::to_string(proxy.port()), alice_).status, 0);
+  here_.file("mine.c", "m\n");
+  here_.git("repo", {"add", "-A"});
+  here_.git("repo", {"commit", "-q", "-m", "files"});
+  EXPECT_THAT(edit(here_, "s2", "mine.c").all(), Not(HasSubstr("\"deny\"")));
+  here_.file("mine.c", "work\n");
+  edit_is_done(here_, "s2", "mine.c");
+  const auto shell = [&](const char* session, const char* moment, const char* command) {
+    Json payload = event(here_, session, moment);
+    payload["tool_name"] = "Bash";
+    payload["tool_input"] = {{"command", command}};
+    payload["tool_use_id"] = "t";
+    payload["tool_response"] = "ok";
+    return hook(here_, payload).out;
+  };
+  EXPECT_THAT(shell("s2", "PreToolUse", "git stash push"), Not(HasSubstr("\"deny\"")));
+  here_.git("repo", {"stash", "push", "-q"});
+  proxy.delay(400);
+  shell("s2", "PostToolUse", "git stash push");
+  proxy.delay(0);
+  EXPECT_THAT(shell("s1", "PreToolUse", "git stash drop"), HasSubstr("\"deny\""));
+}
+
 TEST_F(RemoteDoors, TheMcpServerLocksOnTheHub) {
   log_in();
   {
