@@ -1,24 +1,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "isolation/player.h"
 #include "isolation/spec.h"
 
 namespace lockkeeper::isolation {
 namespace {
-
-std::vector<std::string> spec_names() {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(LOCKKEEPER_ISOLATION_SPECS)) {
-    if (entry.path().extension() == ".spec") names.push_back(entry.path().stem().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 std::string all(const std::vector<std::string>& lines) {
   std::string text;
@@ -30,10 +18,7 @@ class Isolation : public testing::TestWithParam<std::tuple<std::string, kv::Flav
 
 TEST_P(Isolation, HappensAsWritten) {
   const auto& [name, flavour] = GetParam();
-  std::ifstream file(std::string(LOCKKEEPER_ISOLATION_SPECS) + "/" + name + ".spec");
-  std::ostringstream text;
-  text << file.rdbuf();
-  const auto spec = parse_spec(text.str());
+  const auto spec = read_spec(name);
   ASSERT_TRUE(spec.has_value()) << name << ".spec, " << spec.error().message;
   const std::vector<std::string> problems = play(*spec, flavour);
   EXPECT_TRUE(problems.empty()) << name << ".spec (" << spec->title << ")\n" << all(problems);

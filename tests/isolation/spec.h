@@ -44,4 +44,8 @@ struct Spec {
 // invalid_input naming the line if the text is no spec.
 Result<Spec> parse_spec(std::string_view text);
 
+// Those in the folder `specs`, by name, and one of them.
+std::vector<std::string> spec_names();
+Result<Spec> read_spec(const std::string& name);
+
 }  // namespace lockkeeper::isolation
