@@ -227,6 +227,16 @@ std::string Cluster::run(const std::string& program,
   return all_of(out);
 }
 
+void Cluster::enable_users() const {
+  ctl({"role", "add", "team"});
+  ctl({"role", "grant-permission", "team", "--prefix=true", "readwrite", "/team/"});
+  ctl({"user", "add", "hub", "--new-user-password", "Geheim1"});
+  ctl({"user", "grant-role", "hub", "team"});
+  ctl({"user", "add", "root", "--new-user-password", "Wurzel1"});
+  ctl({"user", "grant-role", "root", "root"});
+  ctl({"auth", "enable"});
+}
+
 std::string Cluster::ctl(const std::vector<std::string>& arguments) const {
   std::vector<std::string> all = {"--endpoints", scheme() + endpoint(0)};
   if (options_.tls) {

@@ -57,6 +57,8 @@ class Cluster {
   // fails.
   std::string ctl(const std::vector<std::string>& arguments) const;
   std::string run(const std::string& program, const std::vector<std::string>& arguments) const;
+  // From now on there are users: root ("Wurzel1"), and hub ("Geheim1"), which has /team/ alone.
+  void enable_users() const;
   // Takes all data away and puts back what a snapshot held: the same cluster, in an older state.
   // REQUIRES: one member
   void restore(const std::string& snapshot);

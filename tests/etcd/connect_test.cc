@@ -140,13 +140,7 @@ TEST_F(EtcdConnect, AUserHasItsPrefixAndNoSecretIsSaid) {
     std::filesystem::permissions(folder.file(name), std::filesystem::perms::owner_read);
     return folder.file(name);
   };
-  cluster.ctl({"role", "add", "team"});
-  cluster.ctl({"role", "grant-permission", "team", "--prefix=true", "readwrite", "/team/"});
-  cluster.ctl({"user", "add", "hub", "--new-user-password", "Geheim1"});
-  cluster.ctl({"user", "grant-role", "hub", "team"});
-  cluster.ctl({"user", "add", "root", "--new-user-password", "Wurzel1"});
-  cluster.ctl({"user", "grant-role", "root", "root"});
-  cluster.ctl({"auth", "enable"});
+  cluster.enable_users();
 
   const std::string good = "user=hub&password-file=" + secret("good", "Geheim1");
   // With users this etcd's floor is 3.5.33.

@@ -221,13 +221,7 @@ TEST_F(EtcdDoctorTest, AUserSeesWhatItMayAndItsMistakesAreTold) {
     std::filesystem::permissions(stage_.path(name), std::filesystem::perms::owner_read);
     return stage_.path(name);
   };
-  cluster.ctl({"role", "add", "team"});
-  cluster.ctl({"role", "grant-permission", "team", "--prefix=true", "readwrite", "/team/"});
-  cluster.ctl({"user", "add", "hub", "--new-user-password", "Geheim1"});
-  cluster.ctl({"user", "grant-role", "hub", "team"});
-  cluster.ctl({"user", "add", "root", "--new-user-password", "Wurzel1"});
-  cluster.ctl({"user", "grant-role", "root", "root"});
-  cluster.ctl({"auth", "enable"});
+  cluster.enable_users();
   const std::string good = "allow-old=yes&user=hub&password-file=" + secret("good", "Geheim1");
   const Answer team = doctor(cluster.url("/team?" + good));
   EXPECT_EQ(team.status, 0) << team.all();
