@@ -38,7 +38,8 @@ Result<ServerUrl> parse_one(std::string_view text) {
     return url;
   }
   url.tls = rest.starts_with("https://");
-  if (!url.tls && !rest.starts_with("http://")) return wrong("it begins with neither");
+  if (!url.tls && !rest.starts_with("http://"))
+    return wrong("it begins with neither https:// nor http://");
   rest.remove_prefix(url.tls ? 8 : 7);
   if (rest.ends_with('/')) rest.remove_suffix(1);
   if (rest.find('@') != std::string_view::npos) return wrong("it has a name or password in it");

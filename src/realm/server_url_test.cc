@@ -57,6 +57,15 @@ TEST(ServerUrl, ACommaInThePathOfASocketIsItsOwn) {
   EXPECT_THAT(texts_of(*two), ElementsAre("unix:/run/a,b.sock", "unix:/c"));
 }
 
+TEST(ServerUrl, AnAddressWithoutAKindIsToldWhatToBeginWith) {
+  for (const char* const text : {"hub.example.com", "ftp://hub.example.com", ""}) {
+    const auto wrong = parse_server_urls(text);
+    ASSERT_FALSE(wrong) << text;
+    EXPECT_NE(wrong.error().message.find("neither https:// nor http://"), std::string::npos)
+        << wrong.error().message;
+  }
+}
+
 TEST(ServerUrl, AMistakeInOneOfThemNamesIt) {
   const std::pair<const char*, const char*> all[] = {
       {"https://a.example,b.example", "\"b.example\""},
