@@ -1,8 +1,6 @@
 #include "isolation/spec.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 
 namespace lockkeeper::isolation {
@@ -132,22 +130,6 @@ class Parser {
 
 Result<Spec> parse_spec(std::string_view text) {
   return Parser().run(text);
-}
-
-std::vector<std::string> spec_names() {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(LOCKKEEPER_ISOLATION_SPECS)) {
-    if (entry.path().extension() == ".spec") names.push_back(entry.path().stem().string());
-  }
-  std::ranges::sort(names);
-  return names;
-}
-
-Result<Spec> read_spec(const std::string& name) {
-  std::ifstream file(std::string(LOCKKEEPER_ISOLATION_SPECS) + "/" + name + ".spec");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return parse_spec(text.str());
 }
 
 }  // namespace lockkeeper::isolation
