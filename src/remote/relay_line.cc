@@ -15,9 +15,6 @@
 namespace lockkeeper::remote {
 namespace {
 
-// Longer than the relay takes for any call (relay.h), shorter than a command may run on without the
-// hub: whoever keeps a lease must not hang here.
-constexpr int kAnswerMs = 9'000;
 constexpr int kStartMs = 3'000;
 constexpr std::size_t kAnswerBytesMax = 16U << 20;
 
@@ -47,14 +44,21 @@ bool send_all(int socket, std::string_view bytes) {
   return true;
 }
 
+bool closed_by_peer(const Fd& socket) {
+  char byte = 0;
+  const ssize_t n = ::recv(socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 }  // namespace
 
 RelayLine::RelayLine(realm::Server server, std::string program, realm::Environment env,
-                     Random& random)
+                     Random& random, int answer_ms)
     : server_(std::move(server)),
       program_(program.empty() ? "lockkeeper" : std::move(program)),
       env_(std::move(env)),
-      process_(process_name(random)) {}
+      process_(process_name(random)),
+      answer_ms_(answer_ms) {}
 
 // not_found: nobody is there.
 Result<Fd> RelayLine::try_connect() const {
@@ -100,7 +104,7 @@ Result<std::string> RelayLine::exchange(const Fd& socket, const std::string& req
     return lost("the connection is closed");
   }
   using Clock = std::chrono::steady_clock;
-  const auto until = Clock::now() + std::chrono::milliseconds(kAnswerMs);
+  const auto until = Clock::now() + std::chrono::milliseconds(answer_ms_);
   std::string answer;
   char piece[16384];
   for (;;) {
@@ -120,6 +124,13 @@ Result<std::string> RelayLine::exchange(const Fd& socket, const std::string& req
   }
 }
 
+// The relay takes a process without a connection for gone and leaves the queues in which it waits.
+// So this one stays open until another one has been answered.
+void RelayLine::give_up(Fd socket) {
+  const std::lock_guard hold(mutex_);
+  if (!given_up_ || closed_by_peer(given_up_)) given_up_ = std::move(socket);
+}
+
 Result<std::string> RelayLine::ask(const std::string& request) {
   Fd socket;
   {
@@ -133,9 +144,13 @@ Result<std::string> RelayLine::ask(const std::string& request) {
     LK_ASSIGN(socket, connect());
   }
   auto answer = exchange(socket, request);
-  if (!answer) return answer;  // what comes later on this line would be the wrong answer
+  if (!answer) {
+    give_up(std::move(socket));
+    return answer;
+  }
   const std::lock_guard hold(mutex_);
   idle_.push_back(std::move(socket));
+  given_up_ = Fd();
   return answer;
 }
 
