@@ -8,6 +8,7 @@ import {
   assert,
   axeFile,
   folderForPictures,
+  hasEtcd,
   morning,
   openBrowser,
   Scene,
@@ -450,6 +451,44 @@ check("a hub that is gone is told, and the page comes back by itself", () =>
     await see(tab, "Makefile");
   }),
 );
+
+// The page asks for them every ten seconds.
+const kNextLookAtHubs = { timeout: 30_000 };
+
+if (hasEtcd) {
+  check("hubs that share a table are listed", async () => {
+    const scene = new Scene();
+    const context = await browser.newContext();
+    try {
+      const admin = scene.token("ana", "read", "lock", "admin");
+      const store = await scene.startEtcd();
+      await scene.serve("127.0.0.1:0", store);
+      const [first, url] = [scene.hub, scene.url];
+      const tab = await openTab(context, `${url}#token=${admin}`);
+      const hubs = tab.locator("#hubs");
+      await hubs.getByText("1 hub", { exact: true }).waitFor(kNextLookAtHubs);
+      await scene.serve("127.0.0.1:0", store, join(scene.folder, "second"));
+      await hubs.getByText("2 hubs", { exact: true }).waitFor(kNextLookAtHubs);
+      await hubs.locator("summary").click();
+      const rows = hubs.locator("li");
+      assert.equal(await rows.count(), 2);
+      await rows.filter({ hasText: new URL(url).host }).getByText("this page").waitFor();
+      await rows.filter({ hasText: new URL(scene.url).host }).waitFor();
+      assert.equal(await hubs.getByText("this page").count(), 1);
+      // Each shows what the other is asked for.
+      await scene.ask(admin, "POST", "/v1/acquire", { resources: ["src/"] });
+      await see(tab, "src/");
+      // One of them ends, and the list follows.
+      scene.hub.kill("SIGTERM");
+      await hubs.getByText("1 hub", { exact: true }).waitFor(kNextLookAtHubs);
+      assert.equal(first.exitCode, null);
+      assert.deepEqual(tab.faults, [], "errors of the page");
+    } finally {
+      await context.close();
+      await scene.end();
+    }
+  });
+}
 
 check("all tabs share one stream", () =>
   stage(async ({ enter, scene, admin }) => {

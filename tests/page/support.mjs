@@ -2,8 +2,10 @@
 // Debian's browsers.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 
@@ -52,6 +54,18 @@ export async function openBrowser(name) {
   const kind = name === "firefox" ? playwright._bidiFirefox : playwright.chromium;
   const args = name === "chromium" ? ["--no-sandbox", "--disable-dev-shm-usage"] : [];
   return kind.launch({ executablePath: path, args, headless: true });
+}
+
+// What ./dev test fetches; a hub keeps the locks there, or two hubs together.
+const kEtcd = process.env.LOCKKEEPER_ETCD ?? resolve(import.meta.dirname, "../../build/etcd/usr/bin");
+export const hasEtcd = existsSync(join(kEtcd, "etcd"));
+
+async function freePort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address();
+  server.close();
+  return port;
 }
 
 export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -154,11 +168,33 @@ export class Scene {
     return done.stdout.trim();
   }
 
-  async serve(listen = "127.0.0.1:0", more = []) {
+  // The words that let a hub serve it: an etcd of one member.
+  async startEtcd() {
+    const [clients, peers] = [await freePort(), await freePort()];
+    const urls = (port) => `http://127.0.0.1:${port}`;
+    const words = ["--data-dir", join(this.folder, "etcd"), "--log-level", "error"];
+    for (const [what, port] of [["client", clients], ["peer", peers]]) {
+      words.push(`--listen-${what}-urls`, urls(port));
+    }
+    words.push("--advertise-client-urls", urls(clients));
+    words.push("--initial-advertise-peer-urls", urls(peers));
+    words.push("--initial-cluster", `default=${urls(peers)}`);
+    const etcd = spawn(join(kEtcd, "etcd"), words, { stdio: "ignore" });
+    this.processes.push(etcd);
+    for (let tries = 0; tries < 600; ++tries) {
+      const health = await fetch(`${urls(clients)}/health`).catch(() => null);
+      if (health?.ok) return ["--store", `etcd://127.0.0.1:${clients}/app`];
+      await sleep(50);
+    }
+    assert.fail("etcd did not start");
+  }
+
+  // On a machine of its own, if it has a home of its own.
+  async serve(listen = "127.0.0.1:0", more = [], home = this.folder) {
     const words = ["serve", "--listen", listen, "--realm", `app=${this.repository}`, ...more];
     const hub = spawn(program, words, {
       cwd: this.repository,
-      env: this.environment,
+      env: { ...this.environment, HOME: home, XDG_STATE_HOME: join(home, "state") },
       stdio: ["ignore", "ignore", "pipe"],
     });
     this.processes.push(hub);
