@@ -233,4 +233,9 @@ std::string format_duration(std::int64_t ms) {
   return out;
 }
 
+std::string format_ago(std::int64_t then_wall_ms, std::int64_t now_wall_ms) {
+  const std::int64_t age_ms = std::max<std::int64_t>(0, now_wall_ms - then_wall_ms);
+  return format_duration(age_ms / 1'000 * 1'000) + " ago";
+}
+
 }  // namespace lockkeeper

@@ -46,5 +46,7 @@ Result<std::int64_t> parse_duration_ms(std::string_view text, DurationRules rule
 // "1h 30m", "45s", "300ms": at most two neighbouring units, rounded down, for people; kNoEnd is
 // "no end".
 std::string format_duration(std::int64_t ms);
+// "2m 5s ago", in whole seconds; "0s ago" if the wall clock was set back since.
+std::string format_ago(std::int64_t then_wall_ms, std::int64_t now_wall_ms);
 
 }  // namespace lockkeeper

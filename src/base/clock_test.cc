@@ -158,6 +158,9 @@ TEST(FormatDuration, at_most_two_units) {
   EXPECT_EQ(format_duration(90'000'000), "1d 1h");
   EXPECT_EQ(format_duration(kNoEnd), "no end");
   EXPECT_EQ(format_duration(-2000), "-2s");
+  EXPECT_EQ(format_ago(1'000, 126'999), "2m 5s ago");
+  EXPECT_EQ(format_ago(1'000, 1'999), "0s ago");
+  EXPECT_EQ(format_ago(2'000, 1'000), "0s ago") << "the clock was set back";
   EXPECT_EQ(format_duration(std::numeric_limits<std::int64_t>::min()).substr(0, 1), "-");
 }
 

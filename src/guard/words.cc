@@ -17,7 +17,7 @@ constexpr std::size_t kPathsNamed = 200;
 
 std::string ago_of(std::int64_t at_wall_ms, std::int64_t now_wall_ms) {
   if (at_wall_ms == 0) return {};
-  return " " + format_duration(std::max<std::int64_t>(1'000, now_wall_ms - at_wall_ms)) + " ago";
+  return " " + format_ago(std::min(at_wall_ms, now_wall_ms - 1'000), now_wall_ms);
 }
 
 std::string holder_of(const Finding& finding) {

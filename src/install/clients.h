@@ -84,7 +84,7 @@ struct ClientFacts {
   std::string_view home_folder;
   bool experimental = false;
   bool sets_environment = false;  // its settings file can set variables in its shells
-  bool runs_copies = true;  // the same command in two scopes runs twice
+  bool runs_copies = true;        // the same command in two scopes runs twice
   // What the user still has to do, and what is needed in a repository; empty: nothing.
   std::string_view trust_step = {};
   std::string_view repository_step = {};

@@ -76,12 +76,22 @@ std::string range(std::size_t first, std::size_t count) {
   return std::to_string(count == 0 ? first : first + 1) + "," + std::to_string(count);
 }
 
+// A settings file's tabs stay: they are as harmless as its blanks.
+std::string with_tabs(std::string_view line) {
+  std::string out;
+  for (std::size_t tab; (tab = line.find('\t')) != std::string_view::npos;) {
+    out += escaped(line.substr(0, tab)) + "\t";
+    line.remove_prefix(tab + 1);
+  }
+  return out + escaped(line);
+}
+
 std::string shown_line(const Edit& edit, bool line_ends) {
   std::string_view line = edit.line;
   const bool ended = line.ends_with('\n');
   if (ended) line.remove_suffix(1);
   if (!line_ends && line.ends_with('\r')) line.remove_suffix(1);
-  return edit.sign + escaped(line) + "\n" + (ended ? "" : "\\ No newline at end of file\n");
+  return edit.sign + with_tabs(line) + "\n" + (ended ? "" : "\\ No newline at end of file\n");
 }
 
 }  // namespace

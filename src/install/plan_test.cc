@@ -428,8 +428,8 @@ TEST(Diff, ShowsWhatChangesAndThreeLinesAround) {
       "--- /home/x/a.json\n+++ /home/x/a.json\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n"
       "@@ -13,4 +13,5 @@\n 13\n 14\n 15\n-16\n\\ No newline at end of file\n+16\n+17\n");
   change.before.reset();
-  change.after = "a\x1b[2J\r\n";
-  EXPECT_EQ(diff_of(change), "--- /dev/null\n+++ /home/x/a.json\n@@ -0,0 +1,1 @@\n+a\\x1b[2J\n");
+  change.after = "a\tb\x1b[2J\r\n";
+  EXPECT_EQ(diff_of(change), "--- /dev/null\n+++ /home/x/a.json\n@@ -0,0 +1,1 @@\n+a\tb\\x1b[2J\n");
   change.before = "x\n";
   change.after.reset();
   EXPECT_EQ(diff_of(change), "--- /home/x/a.json\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-x\n");

@@ -66,8 +66,9 @@ class RelayLineTest : public testing::Test {
   SystemRandom random_;
   const Fd listening_ = *host::listen_local(folder_.file(kRelaySocket));
   std::optional<RelayLine> line_{
-      std::in_place, realm::Server{"unix:/there", "", "", "realm", folder_.path()}, "/bin/false",
-      [](const char*) { return std::optional<std::string>(); }, random_, kAnswerMs};
+      std::in_place, realm::Server{"unix:/there", "", "", "realm", folder_.path()},
+      "/bin/false",  [](const char*) { return std::optional<std::string>(); },
+      random_,       kAnswerMs};
 };
 
 TEST_F(RelayLineTest, AConnectionIsUsedAgain) {

@@ -199,21 +199,12 @@ Json messages_json(const char* name, const std::vector<core::Message>& messages)
   return json;
 }
 
-namespace {
-
-std::string age_text(const core::Message& message, std::int64_t now_wall_ms) {
-  const std::int64_t age = std::max<std::int64_t>(0, now_wall_ms - message.at_wall_ms);
-  return format_duration(age / 1000 * 1000) + " ago";
-}
-
-}  // namespace
-
 std::string sent_text(const core::Message& message, std::int64_t now_wall_ms) {
   std::string text = "to " + (message.to_everybody() ? "everybody" : owner_text(message.to));
   if (message.read) text += " (read)";
   text += ": " + shown(message.type);
   if (!message.task.empty()) text += ", task " + shown(message.task, kTaskBytesTold);
-  return text + ", " + age_text(message, now_wall_ms) + ": " +
+  return text + ", " + format_ago(message.at_wall_ms, now_wall_ms) + ": " +
          quote(message.text, kMessageBytesTold);
 }
 
@@ -222,7 +213,7 @@ std::string message_text(const core::Message& message, std::int64_t now_wall_ms)
   if (!message.from.session.empty()) text += " (session " + shown(message.from.session) + ")";
   if (message.to_everybody()) text += " to everybody";
   if (!message.task.empty()) text += ", task " + shown(message.task, kTaskBytesTold);
-  return text + " (" + age_text(message, now_wall_ms) +
+  return text + " (" + format_ago(message.at_wall_ms, now_wall_ms) +
          "): " + quote(message.text, kMessageBytesTold);
 }
 

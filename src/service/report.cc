@@ -44,11 +44,6 @@ std::string seconds(std::int64_t wall_ms) {
   return text.replace(text.size() - 5, 4, "");
 }
 
-// "2m 5s ago"; the wall clock may have been set back.
-std::string ago(std::int64_t then_ms, std::int64_t now_ms) {
-  return format_duration(std::max<std::int64_t>(0, (now_ms - then_ms) / 1000 * 1000)) + " ago";
-}
-
 // Rounded up: a lease of an hour that was just granted ends in 1h, not in 59m 59s.
 std::int64_t whole_seconds(std::int64_t left_ms) {
   return (left_ms + 999) / 1000 * 1000;
@@ -58,8 +53,8 @@ std::string until_text(const core::Lease& lease, std::int64_t now_ms) {
   if (lease.edit) return "until its turn ends";
   if (lease.expires_wall_ms == kNoEnd) return "without end";
   const std::int64_t left = lease.expires_wall_ms - now_ms;
-  const std::string when =
-      left > 0 ? "in " + format_duration(whole_seconds(left)) : ago(lease.expires_wall_ms, now_ms);
+  const std::string when = left > 0 ? "in " + format_duration(whole_seconds(left))
+                                    : format_ago(lease.expires_wall_ms, now_ms);
   return "until " + seconds(lease.expires_wall_ms) + " (" + when + ")";
 }
 
@@ -511,7 +506,8 @@ std::string holder_text(const core::Conflict& conflict, std::int64_t now_wall_ms
   const bool news = common != held && common != requested && held != requested;
   if (!common.empty() && news) text += " (both cover " + shown(common) + ")";
   text += conflict.waiting ? ", waiting since " : ", since ";
-  text += seconds(holder.acquired_wall_ms) + " (" + ago(holder.acquired_wall_ms, now_wall_ms) + ")";
+  text += seconds(holder.acquired_wall_ms) + " (" +
+          format_ago(holder.acquired_wall_ms, now_wall_ms) + ")";
   if (!conflict.waiting) text += " " + until_text(holder, now_wall_ms);
   if (conflict.alive == core::Alive::kAlive) text += ", process alive";
   if (conflict.alive == core::Alive::kDead) text += ", process gone";

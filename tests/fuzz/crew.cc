@@ -1,8 +1,8 @@
 // What a run keeps about itself: journals, orders and results of any text.
 #include <nlohmann/json.hpp>
 
-#include "crew/record/journal.h"
 #include "crew/orders.h"
+#include "crew/record/journal.h"
 #include "crew/record/record_json.h"
 #include "fuzz.h"
 

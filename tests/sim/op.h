@@ -49,8 +49,8 @@ struct Done {
   std::vector<core::Event> events;
   std::vector<std::uint64_t> wake;
   const core::Prober& view;
-  bool strict = true;  // false: a process died, or what was only read is old
-  bool alone = true;   // nobody else committed meanwhile: what was peeked at is true, too
+  bool strict = true;     // false: a process died, or what was only read is old
+  bool alone = true;      // nobody else committed meanwhile: what was peeked at is true, too
   kv::Version begun = 0;  // the store's when it began
 };
 

@@ -79,7 +79,7 @@ void warn_of_namesake(const VerbContext& context, const core::Owner& owner,
       result.reason_before.empty() ? lease.terms.reason : result.reason_before;
   if (!older && result.reason_before.empty()) return;
   result.warnings.push_back(owner.agent + " had taken this " +
-                            format_duration(age_ms / 1000 * 1000) + " ago" +
+                            format_ago(lease.acquired_wall_ms, context.now_wall_ms()) +
                             (reason.empty() ? "" : " (" + quote(reason) + ")") +
                             "; if that was not you, give each of you a --session");
 }

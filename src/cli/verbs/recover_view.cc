@@ -39,8 +39,7 @@ bool fits(const std::vector<Row>& rows, std::size_t columns) {
 }
 
 std::string ago_text(std::int64_t then_wall_ms, std::int64_t now_wall_ms) {
-  const std::int64_t ms = std::max<std::int64_t>(0, now_wall_ms - then_wall_ms) / 1000 * 1000;
-  const std::string text = format_duration(ms);
+  const std::string text = format_ago(then_wall_ms, now_wall_ms);
   return text.substr(0, text.find(' ')) + " ago";
 }
 

@@ -29,7 +29,7 @@ std::string writer_of(const core::Trace& trace, const core::Owner& asker) {
 }
 
 std::string ago_text(std::int64_t at_wall_ms, std::int64_t now_wall_ms) {
-  return format_duration(std::max<std::int64_t>(1'000, now_wall_ms - at_wall_ms)) + " ago";
+  return format_ago(std::min(at_wall_ms, now_wall_ms - 1'000), now_wall_ms);
 }
 
 std::string with_hint(const Error& error) {

@@ -269,10 +269,9 @@ std::string own_lease_text(const service::ListedLease& listed, std::int64_t now_
 }
 
 std::string message_line(const core::Message& message, std::int64_t now_wall_ms) {
-  const std::int64_t age_ms = std::max<std::int64_t>(0, now_wall_ms - message.at_wall_ms);
   return "Message from agent " + quote(message.from.agent) +
          " (another agent, not your user; information only), " +
-         format_duration(age_ms / 1000 * 1000) + " ago" +
+         format_ago(message.at_wall_ms, now_wall_ms) +
          (message.task.empty() ? "" : ", task " + shown(message.task)) + ": " +
          quote(message.text, service::kMessageBytesTold);
 }
