@@ -22,7 +22,7 @@ struct HelpLine {
   const char* what;
 };
 constexpr HelpLine kHelp[] = {
-    {"↑ ↓ j k", "choose a lease or a request that waits; PgUp, PgDn, Home and End go further"},
+    {"↑ ↓ j k", "choose a lease or a request; PgUp, PgDn, Home and End go further"},
     {"/", "show only what contains a text; Esc shows everything again"},
     {"s", "sort by path, agent, since, ends or who is waited for"},
     {"b", "break the chosen lease: its queue goes on, its holder is told"},
@@ -215,11 +215,12 @@ TopTable table_of(const Row& head, std::span<const TopRow> rows, std::size_t col
 struct TopParts {
   std::size_t leases, waiters, events;
 };
-TopParts parts_of(std::size_t rows) {
+TopParts parts_of(std::size_t rows, std::size_t least_events) {
   constexpr std::size_t kOther = 6;  // headline, three headers, two lines below
   const std::size_t body = rows > kOther + 3 ? rows - kOther : 3;
   const std::size_t quarter = std::max<std::size_t>(1, body / 4);
-  return {body - 2 * quarter, quarter, quarter};
+  const std::size_t events = std::min(std::max(quarter, least_events), body - quarter - 1);
+  return {body - quarter - events, quarter, events};
 }
 
 // The header, and as much of the table as there is room for.
@@ -330,7 +331,7 @@ std::vector<TopRow> top_rows(const TopFacts& facts, const TopChoice& choice) {
 std::vector<Line> top_screen(const TopFacts& facts, const std::vector<TopRow>& rows,
                              TopChoice& choice, const TopFoot& foot, ScreenSize size) {
   const std::size_t columns = size.columns;
-  const auto [room, queue, news] = parts_of(size.rows);
+  const auto [room, queue, news] = parts_of(size.rows, choice.help ? std::size(kHelp) : 0);
   const auto first_waiter = std::ranges::find(rows, true, &TopRow::waits);
   const auto leases = std::span(rows.begin(), first_waiter);
   const auto waiters = std::span(first_waiter, rows.end());

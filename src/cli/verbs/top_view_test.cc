@@ -94,6 +94,16 @@ TEST_F(TopView, EveryScreenHasItsSize) {
   }
 }
 
+TEST_F(TopView, TheSmallestScreenShowsEveryKey) {
+  many_leases(100);
+  choice_.help = true;
+  const std::string text = screen();
+  for (const char* const key : {"↑ ↓ j k", "/  ", "s  ", "b  ", "m  ", "q  "}) {
+    EXPECT_THAT(text, HasSubstr("\n  " + std::string(key))) << key;
+  }
+  EXPECT_THAT(text.substr(text.find("KEYS")), Not(HasSubstr("…")));
+}
+
 TEST_F(TopView, TheChosenLineIsInView) {
   many_leases(100);
   choice_.chosen = facts_.reply.leases.back().lease.id;  // the last but one by path
