@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "base/bytes.h"
+#include "core/presence.h"
 #include "core/history.h"
 #include "core/table.h"
 
@@ -153,6 +154,7 @@ Result<AcquireReply> Table::acquire(const AcquireRequest& asked) {
 
 // REQUIRES: the request is within the limits, its claims are sorted and unique.
 Result<AcquireReply> Table::decide(const AcquireRequest& request) {
+  LK_CHECK(check_still_kept(state_, request.through));
   LK_ASSIGN(std::optional<AcquireReply> earlier, replay(request));
   if (earlier) return std::move(*earlier);
   LK_CHECK(settler_.sweep(kSweptPerAcquire));

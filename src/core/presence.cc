@@ -45,6 +45,19 @@ Result<void> end_session(State& state, std::uint64_t session) {
   return state.txn().erase(session_key(session));
 }
 
+Result<SessionSeen> see_session(State& state, std::uint64_t session) {
+  LK_ASSIGN(const std::optional<kv::Row> row, state.txn().get(session_key(session)));
+  return SessionSeen{session, row ? row->modified : 0};
+}
+
+Result<void> check_still_kept(State& state, const SessionSeen& seen) {
+  if (seen.version == 0) return {};
+  LK_ASSIGN(const SessionSeen now, see_session(state, seen.session));
+  if (now.version == seen.version) return {};
+  return fail(Code::kStoreUnavailable, "another hub keeps the session of this relay by now",
+              "ask that hub");
+}
+
 Result<Keeper> keeper_of(State& state, std::uint64_t session, kv::Read read) {
   const std::string key = session_key(session);
   LK_ASSIGN(std::optional<kv::Row> row, state.txn().get(key, read));

@@ -11,6 +11,7 @@
 // another.
 #pragma once
 
+#include "core/requests.h"
 #include "core/state.h"
 
 namespace lockkeeper::core {
@@ -22,6 +23,12 @@ Result<void> begin_session(State& state, std::uint64_t session);
 Result<void> take_over_session(State& state, std::uint64_t session);
 // Its processes are dead. Nothing happens if it is not there, or if another hub keeps it by now.
 Result<void> end_session(State& state, std::uint64_t session);
+
+// Its row as it is now; of version 0: there is none.
+Result<SessionSeen> see_session(State& state, std::uint64_t session);
+// Does the hub that came by this request still keep that session, without a break? If not, its client
+// has asked another hub since. store_unavailable: so it has. The answer holds until the commit.
+Result<void> check_still_kept(State& state, const SessionSeen& seen);
 
 enum class Keeper { kNobody, kThisHub, kAnother };
 // Who keeps the session? kGuarded: the answer holds until the commit. kPeek: only that it is not

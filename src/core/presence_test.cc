@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "core/machines_fixture.h"
+#include "core/rows.h"
 
 namespace lockkeeper::core {
 namespace {
@@ -160,6 +161,30 @@ TEST_F(Machines, Rule07_I5_ThatASessionHasNoRowIsGuarded) {
   ASSERT_EQ(reply->outcome, Outcome::kGranted);
   begun(0, 77, 1);
   EXPECT_EQ((*txn)->commit()->fate, kv::Fate::kConflict);
+}
+
+// Its client has heard another hub's answer by then.
+TEST_F(Machines, Rule07_I9_ARequestIsVoidOnceItsSessionHasMoved) {
+  begun(0, 77, 1);
+  const auto row = (*machines_[0]->store().begin(kv::Access::kRead))->get(session_key(77));
+  ASSERT_TRUE(row && *row);
+  AcquireRequest late = Realm::ask(kAnn, {x("a")});
+  late.through = {77, (*row)->modified};
+  const auto txn = machines_[0]->store().begin(kv::Access::kWrite);
+  Context context;
+  context.ticket = 5'000;
+  context.limits = realm_.limits;
+  machines_[0]->take_over(context);
+  Table table(**txn, context);
+  const auto reply = table.acquire(late);
+  ASSERT_EQ(reply->outcome, Outcome::kGranted);
+  ASSERT_TRUE(takes_over(1, 77));  // before it commits
+  EXPECT_EQ((*txn)->commit()->fate, kv::Fate::kConflict);
+
+  EXPECT_EQ(on(0).acquire(late).error().code, Code::kStoreUnavailable);
+  ASSERT_TRUE(takes_over(0, 77));
+  EXPECT_EQ(on(0).acquire(late).error().code, Code::kStoreUnavailable);
+  EXPECT_FALSE(held(1));  // and now cat has it
 }
 
 TEST_F(Machines, Rule05_L6_AWaiterIsBuriedByWhoeverKnewItsProcess) {

@@ -12,6 +12,12 @@
 
 namespace lockkeeper::core {
 
+// A session's row, as it was; version 0: none.
+struct SessionSeen {
+  std::uint64_t session = Attachment::kNoSession;
+  kv::Version version = 0;
+};
+
 struct AcquireRequest {
   Owner owner;
   std::vector<Claim> claims;
@@ -24,6 +30,7 @@ struct AcquireRequest {
   bool wait = false;
   Attachment waiting_process;  // REQUIRED with `wait`: waiters are attached
   std::uint64_t wake = 0;
+  SessionSeen through;  // the session through which it came, as its hub kept it then (rule 7)
 };
 
 // The outcome of a request so far. The table answers with the first five. A caller that waits may

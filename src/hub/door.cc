@@ -191,6 +191,10 @@ Result<AcquireCall> Door::prepared(const AcquireCall& sent) {
   AcquireCall call = sent;
   LK_ASSIGN(call.caller, caller(Role::kLock, sent.caller));
   LK_ASSIGN(call.attachment, attached(sent.attachment));
+  const Presence* const presence = realm_.presence();
+  if (presence != nullptr && Sessions::meets_first(relay_)) {
+    call.through = presence->seen(session());
+  }
   if (from_ == From::kHere) {
     LK_ASSIGN(call.waiter, waiting_here(call));
   } else {

@@ -67,6 +67,12 @@ std::optional<std::int64_t> Presence::kept_since(std::uint64_t session) const {
   return known == kept_.end() ? std::nullopt : std::optional(known->second.since_ms);
 }
 
+core::SessionSeen Presence::seen(std::uint64_t session) const {
+  const std::lock_guard hold(mutex_);
+  const auto known = kept_.find(session);
+  return {session, known == kept_.end() ? 0 : known->second.version};
+}
+
 // --- sessions ------------------------------------------------------------------------------------
 
 Result<bool> Presence::is_there(std::uint64_t session) {
@@ -83,16 +89,19 @@ Result<bool> Presence::is_mine(std::uint64_t session) {
 
 Result<bool> Presence::keep(std::uint64_t session, bool begins) {
   LK_ASSIGN(const bool mine, is_mine(session));
-  LK_ASSIGN(const bool there,
-            mine ? Result<bool>(true) : layout::keep_session(site_.table(), session, begins));
+  kv::Version version = 0;
+  if (!mine) {
+    LK_ASSIGN(version, layout::keep_session(site_.table(), session, begins));
+  }
   const std::lock_guard hold(mutex_);
-  if (!there) {
+  if (!mine && version == 0) {
     kept_.erase(session);
     return false;
   }
   const std::int64_t now = now_ms();
-  Kept& kept = kept_.try_emplace(session, Kept{now, now}).first->second;
+  Kept& kept = kept_.try_emplace(session, Kept{now, now, 0}).first->second;
   if (!mine) kept.since_ms = now;
+  kept.version = std::max(kept.version, version);  // of two beats at once, the later commit
   kept.heard_ms = now;
   return true;
 }

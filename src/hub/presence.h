@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "core/hold.h"
+#include "core/requests.h"
 #include "service/site.h"
 
 namespace lockkeeper::hub {
@@ -48,6 +49,8 @@ class Presence {
 
   // Since when this hub has kept that session; nullopt: it does not, as far as it knows.
   std::optional<std::int64_t> kept_since(std::uint64_t session) const;
+  // Its row, as this hub has put it; of no version if it does not keep it.
+  core::SessionSeen seen(std::uint64_t session) const;
   std::uint64_t own() const;
   core::Attachment in_own_session(std::uint64_t number) const {
     return core::Attachment::remote(number, own());
@@ -65,6 +68,7 @@ class Presence {
   struct Kept {
     std::int64_t since_ms = 0;
     std::int64_t heard_ms = 0;
+    kv::Version version = 0;  // of the row
   };
   std::int64_t now_ms() const { return clock_.now().mono_ms; }
   Result<void> begin_own();

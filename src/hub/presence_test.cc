@@ -183,6 +183,39 @@ TEST_F(PresenceTest, I5_ACallThatReachesTheHubOfBeforeIsAnsweredForByTheNext) {
   EXPECT_EQ(two_.held(), 0U);
 }
 
+// A hub that stands still in the middle of a call has asked the store nothing yet, or the store does
+// it late. Its relay has been answered by another one meanwhile.
+TEST_F(PresenceTest, I9_ACallIsVoidOnceAnotherHubKeepsTheSession) {
+  const std::string meets = call_ + realm::kMeetsFirst;
+  ASSERT_TRUE(one_.beat(relay_, true, {}));
+  service::AcquireCall late = one_.call("ann");
+  late.through = one_.realm->presence()->seen(Presence::row_of("alice", relay_));
+  const auto ask_late = [&] { return one_.realm->site.service().value()->acquire(late); };
+
+  ASSERT_TRUE(two_.beat(relay_, false, {}));
+  const auto refused = ask_late();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, Code::kStoreUnavailable);
+  const auto by_door = one_.acquire("ann", false, 0, meets);
+  ASSERT_FALSE(by_door.has_value());
+  EXPECT_EQ(by_door.error().code, Code::kStoreUnavailable);
+  EXPECT_EQ(two_.held(), 0U);
+
+  // The session has come back, and the call is as old as before.
+  ASSERT_TRUE(one_.beat(relay_, false, {}));
+  EXPECT_FALSE(ask_late().has_value());
+  EXPECT_EQ(two_.held(), 0U);
+  ASSERT_TRUE(one_.beat(relay_, false, {}));
+  EXPECT_EQ(one_.acquire("ann", false, 0, meets)->outcome, core::Outcome::kGranted);
+}
+
+// A name of several hubs leads to any of them.
+TEST_F(PresenceTest, ARelayThatDoesNotChooseItsHubIsServedByEach) {
+  ASSERT_TRUE(one_.beat(relay_, true, {}));
+  ASSERT_TRUE(two_.beat(relay_, false, {}));
+  EXPECT_EQ(one_.acquire("ann", false, 0, call_)->outcome, core::Outcome::kGranted);
+}
+
 TEST_F(PresenceTest, L2_ARelayThatIsSilentEverywhereLosesWhatIsAttached) {
   ASSERT_TRUE(one_.beat(relay_, true, {}));
   ASSERT_EQ(one_.acquire("ann", false, process(7), call_)->outcome, core::Outcome::kGranted);

@@ -35,12 +35,19 @@ bool is_over(std::int64_t beat_ms, std::int64_t now) {
 struct RelayMark {
   std::string session;
   std::int64_t at_ms = 0;
+  bool meets = false;
 };
 
-RelayMark mark_in(const std::string& relay) {
+RelayMark mark_in(std::string relay) {
+  RelayMark mark;
+  mark.meets = relay.ends_with(realm::kMeetsFirst);
+  if (mark.meets) relay.resize(relay.size() - std::string_view(realm::kMeetsFirst).size());
   const std::size_t at = relay.find('@');
-  if (at == std::string::npos) return {relay, 0};
-  return {relay.substr(0, at), number_in<std::int64_t>(relay.substr(at + 1)).value_or(0)};
+  mark.session = relay.substr(0, at);
+  if (at != std::string::npos) {
+    mark.at_ms = number_in<std::int64_t>(relay.substr(at + 1)).value_or(0);
+  }
+  return mark;
 }
 
 }  // namespace
@@ -56,6 +63,10 @@ Result<void> Sessions::check_mark(const std::string& person, std::uint64_t numbe
 
 std::string Sessions::session_in(const std::string& relay) {
   return mark_in(relay).session;
+}
+
+bool Sessions::meets_first(const std::string& relay) {
+  return mark_in(relay).meets;
 }
 
 bool Sessions::is_first_minute(std::int64_t now) const {

@@ -36,6 +36,8 @@ class Sessions {
   static Result<void> check_mark(const std::string& person, std::uint64_t number);
   // Of what attach() gets as `relay`.
   static std::string session_in(const std::string& relay);
+  // Does that relay beat at another hub before it asks that one? (realm::kMeetsFirst)
+  static bool meets_first(const std::string& relay);
 
   struct Beat {
     std::string person;

@@ -29,16 +29,20 @@ Result<core::Keeper> keeper_of(LockTable& locks, std::uint64_t session) {
   return keeper;
 }
 
-Result<bool> keep_session(LockTable& locks, std::uint64_t session, bool begins) {
+Result<kv::Version> keep_session(LockTable& locks, std::uint64_t session, bool begins) {
   bool there = false;
-  LK_CHECK(change(locks, [&](core::Table& table) -> Result<void> {
+  LK_ASSIGN(const kv::Version version, locks.write([&](core::Table& table) -> Result<bool> {
     LK_ASSIGN(const core::Keeper keeper,
               core::keeper_of(table.state(), session, kv::Read::kGuarded));
     there = keeper != core::Keeper::kNobody || begins;
-    if (keeper != core::Keeper::kNobody) return core::take_over_session(table.state(), session);
-    return begins ? core::begin_session(table.state(), session) : Result<void>();
+    if (keeper != core::Keeper::kNobody) {
+      LK_CHECK(core::take_over_session(table.state(), session));
+    } else if (begins) {
+      LK_CHECK(core::begin_session(table.state(), session));
+    }
+    return false;
   }));
-  return there;
+  return there ? version : 0;
 }
 
 Result<void> end_session(LockTable& locks, std::uint64_t session) {

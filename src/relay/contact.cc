@@ -158,10 +158,13 @@ Result<std::string> Contact::post(HubCall call, bool about_tenants) {
   LK_ASSIGN(const std::shared_ptr<Link> link, this->link());
   call.relay = [this] {
     // A beat that was written before this knows nothing of whom it is about.
-    return tenants_.session() + "@" + std::to_string(host::since_boot_ms());
+    return tenants_.session() + "@" + std::to_string(host::since_boot_ms()) +
+           (has_several() ? realm::kMeetsFirst : "");
   };
   const std::string session = tenants_.session();
-  if (about_tenants || !tenants_.empty()) {
+  // With several addresses always: what one that is asked in vain does later is void once another
+  // one keeps the session.
+  if (about_tenants || !tenants_.empty() || has_several()) {
     call.before = [&](std::size_t at, int ms) -> Result<void> {
       LK_CHECK(meet(*link, at, ms));
       // The number in it may have gone with the session.
@@ -170,6 +173,10 @@ Result<std::string> Contact::post(HubCall call, bool about_tenants) {
                   "ask again");
     };
   }
+  call.failed = [&link](std::size_t at) {
+    std::size_t met = at;
+    link->met.compare_exchange_strong(met, SIZE_MAX);  // it may have begun anew
+  };
   LK_ASSIGN(HubLink::Answer answer, link->hubs.post(call));
   return std::move(answer.body);
 }

@@ -1,6 +1,7 @@
 // The relay's contact with the hubs: the link with the token as it is now, and the beats that say
 // who lives here. Each address hears a beat before anything that is about somebody who lives here:
-// another hub then knows the session.
+// another hub then knows the session. Where there are several, it hears one before any call: what
+// the former one does with a call that it has not answered is void from then on.
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once
@@ -45,6 +46,7 @@ class Contact {
   Contact(realm::ServerUrls urls, realm::Environment env, std::string version, Tenants& tenants,
           Fd beat_file);
 
+  bool has_several() const { return urls_.size() > 1; }  // addresses
   // Has a beat ever been answered?
   bool ever() const { return last_ms_ >= 0; }
   // The hub has given away what was attached here.

@@ -207,6 +207,7 @@ std::optional<Result<HubLink::Answer>> HubLink::ask_around(const HubCall& call, 
       return Answer{std::move(*one.text), at};
     }
     failed(at);
+    if (call.failed) call.failed(at);
     tries.used = tries.used || one.used;
     tries.unanswered = tries.unanswered || one.unanswered;
     tries.perhaps_done = tries.perhaps_done || one.unanswered;

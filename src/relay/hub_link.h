@@ -39,7 +39,8 @@ struct HubCall {
   std::function<std::string()> relay = {};
   // Called before each try, with its address and time. A failure is that address's failure.
   std::function<Result<void>(std::size_t at, int ms)> before = {};
-  std::optional<std::size_t> only = {};  // one try, at that address
+  std::function<void(std::size_t at)> failed = {};  // called after each try without an answer
+  std::optional<std::size_t> only = {};             // one try, at that address
 };
 
 class HubLink {

@@ -118,7 +118,9 @@ void Relay::beat_on() {
     urgent_.wait_for(hold, time, [this] { return died_; });
     const bool due = died_ || host::since_boot_ms() >= next;
     died_ = false;
-    if (!due || tenants_.empty()) continue;
+    // With several addresses the session is what makes late calls void, so it must go on.
+    const bool needed = !tenants_.empty() || (contact_.has_several() && !talkers_.empty());
+    if (!due || !needed) continue;
     hold.unlock();
     const Result<void> beaten = contact_.beat();
     const bool refused = !beaten && !is_silence(beaten.error().code);

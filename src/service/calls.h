@@ -31,6 +31,7 @@ struct AcquireCall {
   std::uint64_t wake = 0;  // the waker's word to sleep on; 0: a new one
   // Who waits, if not whoever `attachment` names or this process. Never crosses a wire.
   core::Attachment waiter = {};
+  core::SessionSeen through = {};  // of a hub; never crosses a wire
   // Leases of the same owner that end in the commit that grants this one.
   std::vector<core::LeaseId> replaces;
   bool anew = false;  // never a renewal

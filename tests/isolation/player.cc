@@ -193,12 +193,16 @@ class Player {
 
   // It goes on at another machine, and its session with it.
   std::string move_to(const std::string& session, const std::string& machine) {
+    Former former{place_.at(session), {}};
     realm_.machine = machines_.at(machine).get();
     place_[session] = machine;
+    const std::uint64_t row = 1'000'000 + hash_of(session);
     const auto moved = realm_.run([&](core::Table& table) -> Result<bool> {
-      LK_CHECK(core::take_over_session(table.state(), 1'000'000 + hash_of(session)));
+      LK_ASSIGN(former.seen, core::see_session(table.state(), row));
+      LK_CHECK(core::take_over_session(table.state(), row));
       return true;
     });
+    former_.try_emplace(session, former);
     return moved ? "moved" : std::string(code_name(moved.error().code));
   }
 
@@ -255,6 +259,10 @@ class Player {
         request.waiting_process = process;
       } else if (word == "attached") {
         request.attachment = process;
+      } else if (word == "late") {
+        const Former& former = former_.at(step.session);
+        request.through = former.seen;
+        realm_.machine = machines_.at(former.machine).get();
       } else if (word == "for" || word == "grace") {
         std::int64_t& ms = word == "for" ? request.terms.ttl_ms : request.terms.orphan_grace_ms;
         ms = duration(words.at(++i));
@@ -392,7 +400,13 @@ class Player {
   std::map<std::string, std::uint64_t> processes_;
   std::map<std::string, std::unique_ptr<core::Machine>> machines_;  // by name; empty: one for all
   std::map<std::string, std::string> place_;  // where each session is, if there are several
-  std::set<std::string> begun_;               // the sessions that have had a row
+  // Where a session was at first, and its row there.
+  struct Former {
+    std::string machine;
+    core::SessionSeen seen;
+  };
+  std::map<std::string, Former> former_;  // of those that have moved
+  std::set<std::string> begun_;           // the sessions that have had a row
   std::uint64_t restarted_ = 1'000;
   std::map<std::string, const Step*> steps_;
   std::map<std::string, LeaseId> ids_;

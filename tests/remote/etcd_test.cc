@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "etcd/cluster.h"
+#include "etcd/proxy.h"
 #include "remote/machine.h"
 #include "remote/proxy.h"
 
@@ -20,10 +21,15 @@ class RemoteOnEtcd : public testing::Test {
  protected:
   void SetUp() override {
     if (!etcd_testing::programs()) GTEST_SKIP() << etcd_testing::why_not();
-    store_ = etcd_testing::shared_cluster().url(etcd_testing::fresh_prefix());
+    prefix_ = etcd_testing::fresh_prefix();
+    store_ = etcd_testing::shared_cluster().url(prefix_);
   }
   std::unique_ptr<HubServer> serve(stage::Stage& machine, std::uint16_t port) {
-    const Words words = {"--store",      store_,
+    return serve(machine, port, store_);
+  }
+  std::unique_ptr<HubServer> serve(stage::Stage& machine, std::uint16_t port,
+                                   const std::string& store) {
+    const Words words = {"--store",      store,
                          "--token-file", one_.path("home") + "/.config/lockkeeper/hub-tokens",
                          "--listen",     "127.0.0.1:" + std::to_string(port)};
     return std::make_unique<HubServer>(machine, words);
@@ -44,7 +50,7 @@ class RemoteOnEtcd : public testing::Test {
     return stage::eventually([&] { return table(hub)["waiters"].size() == 1; });
   }
 
-  std::string store_;
+  std::string prefix_, store_;
   stage::Stage one_, other_;  // two machines that may have the hub
   const std::string alice_ = add_token(one_, "alice");
   const std::string bob_ = add_token(one_, "bob");
@@ -134,6 +140,32 @@ TEST_F(RemoteOnEtcd, I8_I9_AnAcquireIsCarriedOutOnceWhenTheHubIsKilled) {
   EXPECT_EQ(granted, 1) << events;
   here_.expect(0, "x", {"release", "a"});
   EXPECT_EQ(table(*hub)["leases"].size(), 0U);
+}
+
+// The relay asks another hub when the first stands still, and is refused there. The first is about
+// to try again, because its copy was behind. When it goes on, the file is free again.
+TEST_F(RemoteOnEtcd, I9_WhatAHubThatStoodStillDoesIsVoidOnceAnotherHasAnswered) {
+  etcd_testing::Proxy etcd(etcd_testing::shared_cluster().endpoint(0));
+  const auto still = serve(one_, first_, "etcd://" + etcd.endpoint() + prefix_);
+  const auto hub = serve(other_, second_);
+  log_in(both());
+  here_.expect(0, "x", {"check", "z"});
+  etcd.hold_watches();
+  EXPECT_EQ(asks(*hub, "a"), 200);
+  etcd.delay(400);
+  Process asking = here_.start("x", {"acquire", "a", "--json"});
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));  // etcd's answer is on its way
+  still->process().signal(SIGSTOP);
+  EXPECT_EQ(asking.wait(), 75) << asking.out() << asking.err();
+  HubPeer other(hub->port(), bob_, "y");
+  EXPECT_EQ(other.post("/v1/release", {{"all", true}}).status, 200);
+  still->process().signal(SIGCONT);
+  etcd.delay(0);
+  etcd.heal();
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_EQ(table(*still)["leases"], Json::array());
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
 }
 
 }  // namespace

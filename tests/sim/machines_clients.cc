@@ -50,7 +50,9 @@ bool MachinesWorld::begin_session(Client& client) {
 
 bool MachinesWorld::move_to(Client& client, std::size_t hub) {
   const std::uint64_t session = client.session;
-  const auto moved = perform(*hubs_[hub], client.owner, [&](Table& table) {
+  Client::Late late{client.hub, {}};
+  const auto moved = perform(*hubs_[hub], client.owner, [&](Table& table) -> Result<bool> {
+    LK_ASSIGN(late.seen, core::see_session(table.state(), session));
     return finished(core::take_over_session(table.state(), session));
   });
   if (!moved && moved.error().code != Code::kLost) {
@@ -62,7 +64,22 @@ bool MachinesWorld::move_to(Client& client, std::size_t hub) {
   if (!moved) return begin_session(client);
   client.hub_clock = hubs_[hub]->sightings->own_clock();
   hubs_[hub]->view->kept.insert(session);
+  client.late = late;
   return true;
+}
+
+// The client has been answered elsewhere meanwhile.
+void MachinesWorld::ask_late(const Client& client) {
+  Hub& hub = *hubs_[client.late->hub];
+  if (!answers(hub)) return;
+  AcquireRequest request = some_request(client);
+  request.through = client.late->seen;
+  const auto done = perform(hub, client.owner, [&](Table& table) -> Result<bool> {
+    LK_ASSIGN(const AcquireReply reply, table.acquire(request));
+    if (reply.again) return true;
+    throw Violation("I9: a call that its client has taken elsewhere was carried out");
+  });
+  if (!done && done.error().code == Code::kStoreUnavailable) probe("a late call is void");
 }
 
 // Goes to another hub if its own does not answer. Its session goes with it.
@@ -89,6 +106,7 @@ void MachinesWorld::act(Client& client) {
     dead_.push_back(false);
   }
   if (!reach_a_hub(client) || !answers(hub_of(client))) return;
+  if (client.late && chance(10)) return ask_late(client);
   const std::uint64_t dice = below(100);
   if (client.retry && dice < 50) {
     AcquireRequest again = *client.retry;

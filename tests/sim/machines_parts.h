@@ -29,6 +29,12 @@ struct Client {
   std::vector<core::LeaseId> leases;
   std::vector<core::LeaseId> waiting;
   std::optional<core::AcquireRequest> retry;
+  // What the hub of before may still come to: it has heard nothing of the move.
+  struct Late {
+    std::size_t hub = 0;
+    core::SessionSeen seen;
+  };
+  std::optional<Late> late;
 
   core::Attachment attachment() const { return core::Attachment::remote(process, session); }
 };

@@ -48,6 +48,7 @@ const char* const kMustBeSeen[] = {
     "a conflict",
     "a hub was killed",
     "a hub was stopped",
+    "a late call is void",
     "a late commit arrived",
     "a late commit came too late",
     "a new epoch",

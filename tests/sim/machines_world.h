@@ -50,6 +50,7 @@ class MachinesWorld {
   bool move_to(Client& client, std::size_t hub);
   bool begin_session(Client& client);
   void ask(Client& client, const core::AcquireRequest& request);
+  void ask_late(const Client& client);
   core::AcquireRequest some_request(const Client& client);
   Hub& hub_of(const Client& client) { return *hubs_[client.hub]; }
   void learn(Client& client, const core::AcquireReply& reply);

@@ -96,6 +96,7 @@ Result<core::AcquireRequest> LocalService::request(const AcquireCall& call) cons
   request.attachment = call.attachment;
   request.anew = call.anew;
   request.call = call.call;
+  request.through = call.through;
   request.under = call.caller.parent.lease;
   request.under_fence = call.caller.parent.fence;
   return request;
