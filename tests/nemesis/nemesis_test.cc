@@ -5,7 +5,7 @@
 //   LOCKKEEPER_NEMESIS_SEED     the same faults, and the same choices of those who ask
 //   LOCKKEEPER_NEMESIS_ROUND    begins with that round of the seed
 //   LOCKKEEPER_NEMESIS_STATE    a file that keeps what is done: a run that was stopped goes on
-//   LOCKKEEPER_NEMESIS_HUBS     how many hubs; 1
+//   LOCKKEEPER_NEMESIS_HUBS     how many hubs; 2
 //   LOCKKEEPER_NEMESIS_ONLY     only the faults whose name has this in it
 #include <gtest/gtest.h>
 
@@ -236,7 +236,7 @@ class Nemesis : public testing::Test {
 };
 
 TEST_F(Nemesis, F24_F25_F26_F27_I1_I2_I3_I5_I6_I8_I9_L4_L9_NothingThatFailsBreaksAPromise) {
-  world_ = std::make_unique<World>(number_from("LOCKKEEPER_NEMESIS_HUBS", 1));
+  world_ = std::make_unique<World>(number_from("LOCKKEEPER_NEMESIS_HUBS", 2));
   const auto enough = [&] {
     return sum_.passed_ns >= static_cast<std::int64_t>(seconds_) * kSecondNs;
   };
