@@ -183,8 +183,8 @@ TEST_F(PresenceTest, I5_ACallThatReachesTheHubOfBeforeIsAnsweredForByTheNext) {
   EXPECT_EQ(two_.held(), 0U);
 }
 
-// A hub that stands still in the middle of a call has asked the store nothing yet, or the store does
-// it late. Its relay has been answered by another one meanwhile.
+// A hub that stands still in a call has asked the store nothing yet, or the store does it late. Its
+// relay has been answered by another one meanwhile.
 TEST_F(PresenceTest, I9_ACallIsVoidOnceAnotherHubKeepsTheSession) {
   const std::string meets = call_ + realm::kMeetsFirst;
   ASSERT_TRUE(one_.beat(relay_, true, {}));

@@ -15,8 +15,8 @@
 namespace lockkeeper::layout {
 
 Result<core::Keeper> keeper_of(LockTable& locks, std::uint64_t session);
-// From now on this hub keeps it: the version of its row. 0: it has gone. `begins`: one that was never
-// there begins.
+// From now on this hub keeps it: the version of its row. 0: it has gone. `begins`: one that was
+// never there begins.
 Result<kv::Version> keep_session(LockTable& locks, std::uint64_t session, bool begins);
 // Unless another hub keeps it by now.
 Result<void> end_session(LockTable& locks, std::uint64_t session);

@@ -33,8 +33,8 @@ inline constexpr std::int64_t kKilledAfterMs = 45'000;
 inline constexpr std::int64_t kSessionMs = 60'000;
 
 // At the end of what a relay says of itself with a call: it has beaten at this hub since it asked
-// another one, and will beat at another one before it asks that. So what this hub does with the call
-// once another one keeps the session is void.
+// another one, and will beat at another one before it asks that. So what this hub does with the
+// call once another one keeps the session is void.
 inline constexpr const char* kMeetsFirst = "!";
 
 struct Server {

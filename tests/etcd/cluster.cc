@@ -1,11 +1,8 @@
 #include "etcd/cluster.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +16,7 @@
 #include "base/assert.h"
 #include "base/fd.h"
 #include "base/random.h"
+#include "support/reserved_port.h"
 
 namespace lockkeeper::etcd_testing {
 namespace {
@@ -34,25 +32,6 @@ std::optional<std::string> folder_with_etcd(const char* variable, const char* ot
   std::string folder = named != nullptr ? named : otherwise;
   if (::access((folder + "/etcd").c_str(), X_OK) == 0) return folder;
   return std::nullopt;
-}
-
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
-
-// Free now. Another process may take it first; then the member ends, and the test fails.
-std::uint16_t free_port() {
-  const Fd fd(::socket(AF_INET, SOCK_STREAM, 0));
-  sockaddr_in address = loopback(0);
-  auto* const plain = reinterpret_cast<sockaddr*>(&address);
-  socklen_t size = sizeof address;
-  LOCKKEEPER_ASSERT(::bind(fd.get(), plain, size) == 0);
-  LOCKKEEPER_ASSERT(::getsockname(fd.get(), plain, &size) == 0);
-  return ntohs(address.sin_port);
 }
 
 // Runs in a child: never returns.
@@ -96,7 +75,7 @@ std::string why_not() {
 Cluster::Cluster(ClusterOptions options) : options_(std::move(options)) {
   if (options_.tls) make_certificates();
   for (int i = 0; i < options_.members; ++i) {
-    members_.push_back({"m" + std::to_string(i), free_port(), free_port()});
+    members_.push_back({"m" + std::to_string(i), stage::reserved_port(), stage::reserved_port()});
   }
   for (Member& member : members_) launch(member);
   if (!options_.old) wait_until_it_serves();

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 
+#include "support/reserved_port.h"
+
 namespace lockkeeper::proof {
 
 HubServer::HubServer(stage::Stage& stage, const stage::Words& more, const char* realm) {
   stage::Words words = {"serve"};
   if (realm != nullptr) words.insert(words.end(), {"--realm", realm + ("=" + stage.repo())});
   if (std::ranges::find(more, "--listen") == more.end()) {
-    words.insert(words.end(), {"--listen", "127.0.0.1:0"});
+    const std::string port = std::to_string(stage::reserved_port());  // it may be started again
+    words.insert(words.end(), {"--listen", "127.0.0.1:" + port});
   }
   words.insert(words.end(), more.begin(), more.end());
   process_ = std::make_unique<stage::Process>(stage.launch("", words));

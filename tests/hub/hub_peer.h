@@ -18,7 +18,7 @@ struct HubAnswer {
   std::string body;
 };
 
-// `serve --listen 127.0.0.1:0` in a stage, for the stage's repository as the realm "app".
+// `serve` on loopback in a stage, for the stage's repository as the realm "app".
 class HubServer {
  public:
   // `realm` null: the current one, without a name of its own.

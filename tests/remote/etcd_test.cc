@@ -8,6 +8,7 @@
 #include "etcd/proxy.h"
 #include "remote/machine.h"
 #include "remote/proxy.h"
+#include "support/reserved_port.h"
 
 namespace lockkeeper::proof {
 namespace {
@@ -54,8 +55,8 @@ class RemoteOnEtcd : public testing::Test {
   stage::Stage one_, other_;  // two machines that may have the hub
   const std::string alice_ = add_token(one_, "alice");
   const std::string bob_ = add_token(one_, "bob");
-  const std::uint16_t first_ = free_port();
-  const std::uint16_t second_ = free_port();
+  const std::uint16_t first_ = stage::reserved_port();
+  const std::uint16_t second_ = stage::reserved_port();
   Machine here_;
 };
 

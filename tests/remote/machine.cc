@@ -1,12 +1,6 @@
 #include "remote/machine.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <filesystem>
-
-#include "base/fd.h"
 
 namespace lockkeeper::proof {
 
@@ -36,17 +30,6 @@ std::string Machine::relay_folder() const {
 
 std::string address_of(std::uint16_t port) {
   return "http://127.0.0.1:" + std::to_string(port);
-}
-
-std::uint16_t free_port() {
-  const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  EXPECT_EQ(::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
-  EXPECT_EQ(::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
-  return ntohs(address.sin_port);
 }
 
 void end(HubServer& hub, int signal) {

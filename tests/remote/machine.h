@@ -25,9 +25,8 @@ class Machine : public stage::Stage {
   bool has_table() const { return stage::exists(store() + "/epoch"); }
 };
 
-// Where a hub on loopback can be reached; of none yet that port is free.
+// Where a hub on loopback can be reached.
 std::string address_of(std::uint16_t port);  // "http://127.0.0.1:7420"
-std::uint16_t free_port();
 // kill -9, or another signal that ends it.
 void end(HubServer& hub, int signal = SIGKILL);
 
