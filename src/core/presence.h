@@ -26,8 +26,8 @@ Result<void> end_session(State& state, std::uint64_t session);
 
 // Its row as it is now; of version 0: there is none.
 Result<SessionSeen> see_session(State& state, std::uint64_t session);
-// Has the hub that came by a request kept that session since, without a break? store_unavailable: no,
-// its client has asked another hub. The answer holds until the commit.
+// Has the hub that came by a request kept that session since, without a break? store_unavailable:
+// no, its client has asked another hub. The answer holds until the commit.
 Result<void> check_still_kept(State& state, const SessionSeen& seen);
 
 enum class Keeper { kNobody, kThisHub, kAnother };
