@@ -106,6 +106,7 @@ const std::regex& linux_words() {
 struct RoomCall {
   std::string name;
   std::vector<std::string> links;
+  std::set<std::string> deps;
 };
 
 std::vector<RoomCall> room_calls(const std::string& text) {
@@ -126,6 +127,8 @@ std::vector<RoomCall> room_calls(const std::string& text) {
         call.name = word;
       } else if (keyword == "LINKS") {
         call.links.push_back(word);
+      } else if (keyword == "DEPS") {
+        call.deps.insert(word);
       }
     }
     calls.push_back(call);
@@ -147,6 +150,28 @@ std::set<std::string> closure(const std::map<std::string, std::set<std::string>>
     }
   }
   return seen;
+}
+
+// The CMake name of the library that an include in <> is of; empty for the system's own.
+std::string library_of(const std::string& include) {
+  static const std::vector<std::pair<std::string_view, std::string>> kLibraries = {
+      {"nlohmann/", "nlohmann_json::nlohmann_json"},
+      {"fmt/", "dep_fmt"},
+      {"boost/", "dep_boost"},
+      {"toml++/", "dep_toml"},
+      {"xxhash.h", "dep_xxhash"},
+      {"lmdb.h", "dep_lmdb"},
+      {"utf8proc.h", "dep_utf8proc"},
+      {"yaml.h", "dep_yaml"},
+      {"zstd.h", "dep_zstd"},
+      {"nettle/", "dep_nettle"},
+      {"nghttp2/", "dep_nghttp2"},
+      {"openssl/", "dep_ssl"},
+  };
+  for (const auto& [header, library] : kLibraries) {
+    if (include.starts_with(header)) return library;
+  }
+  return {};
 }
 
 // --- style
@@ -381,6 +406,41 @@ std::vector<Violation> check_links(const std::vector<File>& files) {
       const std::string target = cmake_name(room_of(include.target));
       if (!target.empty() && !linked.contains(target)) {
         out.push_back({file.path, include.line, room + " includes but does not link " + target});
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<Violation> check_libraries(const std::vector<File>& files) {
+  std::map<std::string, std::set<std::string>> included;   // by a file, of ours
+  std::map<std::string, std::set<std::string>> libraries;  // whose headers a file itself includes
+  std::map<std::string, std::set<std::string>> named;      // by a room
+  for (const File& file : files) {
+    if (!is_below_src(file.path)) continue;
+    for (const Include& include :
+         is_source(file.path) ? includes_of(file) : std::vector<Include>{}) {
+      if (include.quoted) {
+        included[file.path].insert(std::string(kSources) + include.target);
+      } else if (const std::string library = library_of(include.target); !library.empty()) {
+        libraries[file.path].insert(library);
+      }
+    }
+    for (const RoomCall& call : room_calls(file.path.ends_with(kCMake) ? file.text : "")) {
+      named[call.name] = call.deps;
+    }
+  }
+  std::vector<Violation> out;
+  std::set<std::string> told;
+  for (const auto& [path, own] : included) {
+    const std::string room = cmake_name(room_of_file(path));
+    if (!path.ends_with(".cc") || is_test_file(path) || !named.contains(room)) continue;
+    for (const std::string& header : closure(included, path)) {
+      for (const std::string& library : libraries[header]) {
+        if (named[room].contains(library) || !told.insert(room + library).second) continue;
+        out.push_back({path, 0,
+                       room + " reads headers of " + library + " (in " + header +
+                           ") and does not name it in DEPS"});
       }
     }
   }

@@ -191,6 +191,21 @@ TEST(Links, up_misnamed_or_missing_are_found) {
             std::vector<std::string>{"core includes but does not link key"});
 }
 
+TEST(Libraries, read_through_a_header_and_not_named_are_found) {
+  const auto check = [](const std::string& deps) {
+    return whats(check_libraries(
+        {{"src/base/CMakeLists.txt", "lockkeeper_room(NAME base SOURCES a.cc DEPS dep_fmt)"},
+         {"src/base/json.h", "#include <nlohmann/json.hpp>\n#include <vector>\n"},
+         {"src/kv/CMakeLists.txt", "lockkeeper_room(NAME kv SOURCES a.cc LINKS base" + deps + ")"},
+         {"src/kv/a.h", "#include \"base/json.h\"\n"},
+         {"src/kv/a.cc", "#include \"kv/a.h\"\n"}}));
+  };
+  EXPECT_TRUE(check(" DEPS nlohmann_json::nlohmann_json").empty());
+  EXPECT_EQ(check(" DEPS dep_fmt"),
+            std::vector<std::string>{"kv reads headers of nlohmann_json::nlohmann_json (in "
+                                     "src/base/json.h) and does not name it in DEPS"});
+}
+
 TEST(Style, sizes_are_found) {
   const Limits limits{.header_lines = 3, .source_lines = 4, .function_lines = 3, .columns = 20};
   const auto check = [&](const std::string& path, const std::string& text) {

@@ -63,6 +63,10 @@ TEST(House, rooms_link_what_they_include_and_nothing_above) {
   expect_none(check_links(repository()));
 }
 
+TEST(House, rooms_name_the_libraries_whose_headers_they_read) {
+  expect_none(check_libraries(repository()));
+}
+
 TEST(House, core_and_key_never_ask_for_time_chance_processes_or_files) {
   expect_none(check_purity(repository()));
 }
