@@ -37,6 +37,10 @@ std::string end_of_prefix(std::string_view prefix) {
   return to;
 }
 
+std::string key_behind(std::string_view key) {
+  return std::string(key).append(1, '\0');
+}
+
 std::string appended_key(std::string_view prefix, Version version, std::size_t index) {
   std::string key;
   key.reserve(prefix.size() + kAppendTailBytes);

@@ -50,6 +50,8 @@ struct Range {
 Range prefix_range(std::string_view prefix);
 // The end of that range: the first key behind all that begin with `prefix`.
 std::string end_of_prefix(std::string_view prefix);
+// The first key behind this one.
+std::string key_behind(std::string_view key);
 
 enum class Read { kGuarded, kPeek };
 enum class Access { kRead, kWrite };

@@ -11,11 +11,6 @@ namespace {
 constexpr std::size_t kFirstPage = 16;  // many scans stop at their first rows
 constexpr std::size_t kLaterPage = 256;
 
-// The first key behind this one.
-std::string behind(std::string_view key) {
-  return std::string(key).append(1, '\0');
-}
-
 std::unexpected<Error> too_many(const std::string& what, std::size_t max) {
   return fail(Code::kLimitExceeded,
               "more than " + std::to_string(max) + " " + what +
@@ -69,7 +64,7 @@ class EtcdTxn::Walk {
       more_ = page_.more;
       if (page_.rows.empty()) continue;
       if (forward_) {
-        rest_.from = behind(page_.rows.back().key);
+        rest_.from = key_behind(page_.rows.back().key);
       } else {
         rest_.to = page_.rows.back().key;
       }
@@ -166,7 +161,7 @@ Result<void> EtcdTxn::walk(const Range& range, const Visit& visit, Read read, bo
     if (step->stored != nullptr) remember(step->row->key, step->row->modified, guarded);
     if (!step->row) continue;
     std::string& end = forward ? seen.to : seen.from;
-    end = forward ? behind(step->row->key) : std::string(step->row->key);
+    end = forward ? key_behind(step->row->key) : std::string(step->row->key);
     if (!visit_row(visit, *step->row)) break;
     end = forward ? range.to : range.from;
   }

@@ -10,13 +10,6 @@ namespace lockkeeper::kv {
 
 namespace {
 
-// The first key behind `key`.
-std::string behind(std::string_view key) {
-  std::string next(key);
-  next.push_back('\0');
-  return next;
-}
-
 Row to_row(const internal::Table::Found& found) {
   return {found.at->first, found.entry->value, found.entry->created, found.entry->modified};
 }
@@ -140,7 +133,7 @@ Result<void> MemoryTxn::walk(const Range& range, const Visit& visit, Read read, 
       lock.lock();
       LK_CHECK(alive());
       if (!more) {
-        seal(behind(last));
+        seal(key_behind(last));
         return {};
       }
     }
