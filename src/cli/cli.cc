@@ -207,8 +207,8 @@ Outcome run_leaf(const Verb& verb, const Verb* above, std::vector<std::string> w
   return context.out().failed(explained(status.error(), environment.runtime->env));
 }
 
-Outcome run_verb(const Verb& verb, std::vector<std::string> words,
-                 const CliEnvironment& environment) {
+Outcome run_with_subcommands(const Verb& verb, std::vector<std::string> words,
+                             const CliEnvironment& environment) {
   if (verb.run != nullptr) return run_leaf(verb, nullptr, std::move(words), environment);
   const VerbShape shape = verb_shape(environment, verb);
   const std::size_t at = first_word(words, shape.value_flags());
@@ -273,7 +273,7 @@ int explain(std::vector<std::string> words, const CliEnvironment& environment) {
     next = first_word(rest, common_values());
   }
   if (next < rest.size()) return too_many_words(rest[next], json, environment);
-  return run_verb(*verb, std::move(words), environment).status;
+  return run_with_subcommands(*verb, std::move(words), environment).status;
 }
 
 Outcome run_words(std::vector<std::string> words, const CliEnvironment& environment) {
@@ -290,7 +290,7 @@ Outcome run_words(std::vector<std::string> words, const CliEnvironment& environm
     return explain(std::move(words), environment);
   }
   const Verb* const verb = find_verb(environment.verbs, name);
-  if (verb != nullptr) return run_verb(*verb, std::move(words), environment);
+  if (verb != nullptr) return run_with_subcommands(*verb, std::move(words), environment);
   return unknown_verb(name, has(before_dashes(words), "--json"), environment);
 }
 

@@ -13,9 +13,9 @@ namespace lockkeeper::key {
 
 namespace {
 
-using Segments = std::vector<std::string>;
+using Names = std::vector<std::string>;
 
-bool is_prefix(const Segments& prefix, const Segments& of) {
+bool is_prefix(const Names& prefix, const Names& of) {
   return prefix.size() <= of.size() && std::equal(prefix.begin(), prefix.end(), of.begin());
 }
 
@@ -41,7 +41,7 @@ const Resource* deeper_path(const Resource& a, const Resource& b) {
   return nullptr;
 }
 
-std::string name_text(const Resource& in_space_of, const Segments& name) {
+std::string name_text(const Resource& in_space_of, const Names& name) {
   if (in_space_of.is_path()) return path_text(name, false);
   std::string text = in_space_of.space() + ":";
   for (const std::string& segment : name) {

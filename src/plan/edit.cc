@@ -8,13 +8,13 @@
 namespace lockkeeper::plan {
 namespace {
 
-using Kind = yaml::Node::Kind;
+using NodeKind = yaml::Node::Kind;
 
 yaml::Node* find(yaml::Node& map, std::string_view key) {
   return const_cast<yaml::Node*>(map.find(key));
 }
 
-yaml::Node scalar(Kind kind, std::string text) {
+yaml::Node scalar(NodeKind kind, std::string text) {
   yaml::Node node;
   node.kind = kind;
   node.text = std::move(text);
@@ -22,20 +22,20 @@ yaml::Node scalar(Kind kind, std::string text) {
 }
 
 yaml::Node number(std::int64_t value) {
-  return scalar(Kind::kNumber, std::to_string(value));
+  return scalar(NodeKind::kNumber, std::to_string(value));
 }
 
 // The entry; added if there is none.
-yaml::Node& entry(yaml::Node& map, const std::string& key, Kind kind) {
+yaml::Node& entry(yaml::Node& map, const std::string& key, NodeKind kind) {
   yaml::Node* node = find(map, key);
   if (node == nullptr) {
     map.entries.push_back({key, {}, {}});
     node = &map.entries.back().value;
   }
-  if (node->kind == Kind::kNull) node->kind = kind;
-  if (kind == Kind::kList && node->is_text()) {  // a text stands for a list of one
-    yaml::Node one = scalar(Kind::kText, node->text);
-    node->kind = Kind::kList;
+  if (node->kind == NodeKind::kNull) node->kind = kind;
+  if (kind == NodeKind::kList && node->is_text()) {  // a text stands for a list of one
+    yaml::Node one = scalar(NodeKind::kText, node->text);
+    node->kind = NodeKind::kList;
     node->text.clear();
     node->list = {std::move(one)};
   }
@@ -50,7 +50,7 @@ void set(yaml::Node& map, const std::string& key, yaml::Node value) {
 
 void add_text(yaml::Node& list, const std::string& text) {
   const auto same = [&](const yaml::Node& each) { return each.is_text() && each.text == text; };
-  if (std::ranges::none_of(list.list, same)) list.list.push_back(scalar(Kind::kText, text));
+  if (std::ranges::none_of(list.list, same)) list.list.push_back(scalar(NodeKind::kText, text));
 }
 
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
@@ -95,7 +95,7 @@ class Editor {
         older != nullptr && !older->list.empty() && (usual == nullptr || usual->list.empty());
     return old ? "dependencies" : "depends_on";
   }
-  yaml::Node& needs(yaml::Node& job) { return entry(job, needs_key(job), Kind::kList); }
+  yaml::Node& needs(yaml::Node& job) { return entry(job, needs_key(job), NodeKind::kList); }
 
   // Removes every spelling of the resource.
   void remove(yaml::Node* list, const key::Resource& resource, key::Syntax syntax, bool folders) {
@@ -129,28 +129,28 @@ class Editor {
     }
     for (const Change::Added& added : change.add) add(node, added);
     for (const key::Resource& deny : change.deny) {
-      yaml::Node& scope = entry(node, "scope", Kind::kMap);
-      add_text(entry(scope, "deny", Kind::kList), deny.text());
+      yaml::Node& scope = entry(node, "scope", NodeKind::kMap);
+      add_text(entry(scope, "deny", NodeKind::kList), deny.text());
     }
   }
 
   void add(yaml::Node& node, const Change::Added& added) {
     const std::string& text = added.resource.text();
-    if (!packages_) return add_text(entry(node, scope_list(added.resource), Kind::kList), text);
+    if (!packages_) return add_text(entry(node, scope_list(added.resource), NodeKind::kList), text);
     if (added.lock) {
-      yaml::Node& locks = entry(node, "locks", Kind::kMap);
-      add_text(entry(locks, added.resource.is_path() ? "files" : "keys", Kind::kList), text);
+      yaml::Node& locks = entry(node, "locks", NodeKind::kMap);
+      add_text(entry(locks, added.resource.is_path() ? "files" : "keys", NodeKind::kList), text);
     }
     if (!added.resource.is_path()) return;
-    yaml::Node& scope = entry(node, "scope", Kind::kMap);
-    add_text(entry(scope, "write_allow", Kind::kList), text);
+    yaml::Node& scope = entry(node, "scope", NodeKind::kMap);
+    add_text(entry(scope, "write_allow", NodeKind::kList), text);
   }
 
   // Adds everything of `from` that `into` lacks; lists grow, single values stay.
   static void take_over(yaml::Node& into, const yaml::Node& from) {
     for (const yaml::Node::Entry& each : from.entries) {
       yaml::Node* const mine = find(into, each.key);
-      if (mine == nullptr || mine->kind == Kind::kNull) {
+      if (mine == nullptr || mine->kind == NodeKind::kNull) {
         set(into, each.key, each.value);
       } else if (mine->is_map() && each.value.is_map()) {
         take_over(*mine, each.value);
@@ -185,7 +185,7 @@ class Editor {
     });
     take_over(node, taken);
     if (!waits_for.empty() || find(node, key) != nullptr) {
-      yaml::Node& list = entry(node, key, Kind::kList);
+      yaml::Node& list = entry(node, key, NodeKind::kList);
       list.list.clear();
       for (const yaml::Node& need : waits_for) add_text(list, need.text);
     }
@@ -194,15 +194,16 @@ class Editor {
   }
 
   static void set_text(yaml::Node& map, const std::string& key, const std::string& text) {
-    if (!text.empty()) set(map, key, scalar(Kind::kText, text));
+    if (!text.empty()) set(map, key, scalar(NodeKind::kText, text));
   }
 
   static void set_command(yaml::Node& node, const Command& command) {
     if (command.shell) return set_text(node, "command", command.words.front());
     if (command.empty()) return;
     yaml::Node value;
-    value.kind = Kind::kList;
-    for (const std::string& word : command.words) value.list.push_back(scalar(Kind::kText, word));
+    value.kind = NodeKind::kList;
+    for (const std::string& word : command.words)
+      value.list.push_back(scalar(NodeKind::kText, word));
     set(node, "command", std::move(value));
   }
 

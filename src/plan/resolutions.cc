@@ -42,10 +42,10 @@ Result<bool> overlap_any(const key::Resource& one, const Resources& others) {
 }
 
 // The scopes while they are edited, the asker's first.
-class Editor {
+class ScopeEditor {
  public:
-  Editor(const Scope& asker, const std::vector<Scope>& holders, const key::Rules& rules,
-         const Children& children)
+  ScopeEditor(const Scope& asker, const std::vector<Scope>& holders, const key::Rules& rules,
+              const Children& children)
       : rules_(rules), children_(children) {
     scopes_.push_back(asker);
     scopes_.insert(scopes_.end(), holders.begin(), holders.end());
@@ -78,7 +78,7 @@ class Editor {
   std::vector<Resolution::Move> taken_;  // by a split, from the asker
 };
 
-Result<std::optional<Editor::Pair>> Editor::next_pair(bool with_patterns_only) const {
+Result<std::optional<ScopeEditor::Pair>> ScopeEditor::next_pair(bool with_patterns_only) const {
   for (std::size_t holder = 1; holder < scopes_.size(); ++holder) {
     for (const key::Resource& ours : scopes_[0].resources) {
       for (const key::Resource& theirs : scopes_[holder].resources) {
@@ -93,7 +93,7 @@ Result<std::optional<Editor::Pair>> Editor::next_pair(bool with_patterns_only) c
 
 // Gives the owner all of `moved`, unless another scope has a part of it: two patterns may overlap
 // without one covering the other.
-Result<void> Editor::take_over(std::size_t owner, const key::Resource& moved) {
+Result<void> ScopeEditor::take_over(std::size_t owner, const key::Resource& moved) {
   Resources& resources = scopes_[owner].resources;
   if (key::covered_by_any(moved, resources)) return {};
   for (const Scope& other : scopes_) {
@@ -106,7 +106,7 @@ Result<void> Editor::take_over(std::size_t owner, const key::Resource& moved) {
 }
 
 // The inner resource moves to the outer one's owner; of equals, and of patterns, the asker's moves.
-Result<Resolution> Editor::reassign() {
+Result<Resolution> ScopeEditor::reassign() {
   Resolution resolution;
   resolution.kind = Kind::kReassign;
   for (;;) {
@@ -126,11 +126,11 @@ Result<Resolution> Editor::reassign() {
   return resolution;
 }
 
-std::string Editor::short_name(std::size_t scope, std::size_t against) const {
+std::string ScopeEditor::short_name(std::size_t scope, std::size_t against) const {
   return distinct_name(scopes_[scope].agent, scopes_[against].agent);
 }
 
-void Editor::note_divided(const key::Resource& folder) {
+void ScopeEditor::note_divided(const key::Resource& folder) {
   // Only the outermost of nested folders.
   if (key::covered_by_any(folder, divided_)) return;
   std::erase_if(divided_, [&](const key::Resource& known) { return key::covers(folder, known); });
@@ -138,14 +138,14 @@ void Editor::note_divided(const key::Resource& folder) {
 }
 
 // Adds a part unless it would overlap another scope: a split must not make new conflicts.
-Result<void> Editor::add(std::size_t owner, const std::string& text) {
+Result<void> ScopeEditor::add(std::size_t owner, const std::string& text) {
   const auto parsed = key::parse(text, rules_, key::Syntax::kLiteral);
   if (!parsed) return {};  // the name cannot be locked
   return take_over(owner, parsed->resource);
 }
 
-Result<void> Editor::add_own_folder(std::size_t owner, std::size_t against,
-                                    const std::string& prefix) {
+Result<void> ScopeEditor::add_own_folder(std::size_t owner, std::size_t against,
+                                         const std::string& prefix) {
   const std::size_t before = scopes_[owner].resources.size();
   LK_CHECK(add(owner, prefix + short_name(owner, against) + "/"));
   const Resources& now = scopes_[owner].resources;
@@ -154,8 +154,8 @@ Result<void> Editor::add_own_folder(std::size_t owner, std::size_t against,
 }
 
 // Replaces `outer` by what lies beside `inner` at each level from `outer` down.
-Result<void> Editor::take_out(std::size_t owner, std::size_t against, const key::Resource& outer,
-                              const key::Resource& inner) {
+Result<void> ScopeEditor::take_out(std::size_t owner, std::size_t against,
+                                   const key::Resource& outer, const key::Resource& inner) {
   std::erase(scopes_[owner].resources, outer);
   if (!is_folder(outer)) return {};  // a file, which the other has as a folder
   note_divided(outer);
@@ -177,7 +177,7 @@ Result<void> Editor::take_out(std::size_t owner, std::size_t against, const key:
 
 // Divides a folder that both have: the first half of its names for the holder, the rest for the
 // asker.
-Result<void> Editor::halve(const Pair& pair) {
+Result<void> ScopeEditor::halve(const Pair& pair) {
   const key::Resource folder = pair.overlap.ours;
   std::erase(scopes_[0].resources, folder);
   std::erase(scopes_[pair.holder].resources, pair.overlap.theirs);
@@ -210,7 +210,7 @@ Result<void> Editor::halve(const Pair& pair) {
   return {};
 }
 
-Result<void> Editor::divide(const Pair& pair) {
+Result<void> ScopeEditor::divide(const Pair& pair) {
   const key::Resource& ours = pair.overlap.ours;
   const key::Resource& theirs = pair.overlap.theirs;
   if (!is_plain(ours) || !is_plain(theirs)) {
@@ -230,7 +230,7 @@ Result<void> Editor::divide(const Pair& pair) {
   return add_own_folder(0, pair.holder, prefix);
 }
 
-Result<Resolution> Editor::split() {
+Result<Resolution> ScopeEditor::split() {
   for (;;) {
     // Patterns first: one that is removed anyway must not restrict how folders are divided.
     LK_ASSIGN(std::optional<Pair> pair, next_pair(true));
@@ -259,7 +259,7 @@ Result<Resolution> Editor::split() {
 
 // nullopt if a new name is taken. REQUIRES: only `shared` overlaps, a file of the asker and of one
 // holder.
-Result<std::optional<Resolution>> Editor::separate(const key::Resource& shared) {
+Result<std::optional<Resolution>> ScopeEditor::separate(const key::Resource& shared) {
   Resolution resolution;
   resolution.kind = Kind::kSeparate;
   std::vector<std::size_t> sharers;
@@ -344,16 +344,16 @@ Result<std::vector<Resolution>> resolutions_for(const Scope& asker,
     pairs.insert(pairs.end(), found.begin(), found.end());
   }
   std::vector<Resolution> list = {sequential(asker, meet)};
-  LK_ASSIGN(Resolution reassigned, Editor(asker, holders, rules, children).reassign());
+  LK_ASSIGN(Resolution reassigned, ScopeEditor(asker, holders, rules, children).reassign());
   list.push_back(std::move(reassigned));
-  LK_ASSIGN(Resolution divided, Editor(asker, holders, rules, children).split());
+  LK_ASSIGN(Resolution divided, ScopeEditor(asker, holders, rules, children).split());
   list.push_back(std::move(divided));
   list.push_back(merge(asker, meet));
   const bool one_file = pairs.size() == 1 && pairs[0].ours == pairs[0].theirs &&
                         pairs[0].ours.kind() == key::Kind::kFile;
   if (one_file) {
     LK_ASSIGN(std::optional<Resolution> separated,
-              Editor(asker, holders, rules, children).separate(pairs[0].ours));
+              ScopeEditor(asker, holders, rules, children).separate(pairs[0].ours));
     if (separated) list.push_back(std::move(*separated));
   }
   return list;

@@ -24,7 +24,7 @@ namespace {
 constexpr std::string_view kLoginsName = "servers.json";
 constexpr std::size_t kLoginsBytesMax = 1U << 20;
 constexpr std::size_t kGitConfigMax = 1U << 20;
-constexpr std::size_t kNameBytesMax = 120;
+constexpr std::size_t kServerNameBytesMax = 120;
 
 Result<std::string> config_folder(const Environment& env) {
   const auto folder = xdg_folder(env, "XDG_CONFIG_HOME", ".config");
@@ -109,7 +109,7 @@ std::optional<Chosen> chosen_server(const Settings& settings, const std::vector<
 }  // namespace
 
 bool is_hub_name(std::string_view name) {
-  if (name.empty() || name.size() > kNameBytesMax) return false;
+  if (name.empty() || name.size() > kServerNameBytesMax) return false;
   const std::vector<std::string> words = words_in(name, "/");
   return join(words, "/") == name && std::ranges::all_of(words, [](const std::string& word) {
            return std::ranges::all_of(word, is_name_character) && word != "." && word != "..";

@@ -75,13 +75,13 @@ void tell(Output& out, const RunEvent& event) {
   }
 }
 
-struct Options {
+struct GuardOptions {
   std::optional<std::string> stale_timeout;
   std::optional<std::string> agents;
   std::optional<std::string> cwd;
 };
 
-Result<GuardRequest> request_of(const VerbContext& context, const Options& options) {
+Result<GuardRequest> request_of(const VerbContext& context, const GuardOptions& options) {
   GuardRequest request;
   if (options.stale_timeout) {
     auto minutes = dialect::dirlock::parse_minutes(*options.stale_timeout);
@@ -122,7 +122,7 @@ service::Json ended_json(const Guard& guard, const service::RunResult& result, i
 }
 
 Result<int> hold_folder(VerbContext& context) {
-  Options options;
+  GuardOptions options;
   service::RunCommand command;
   Arguments& arguments = context.arguments();
   arguments.command(command.argv, "what to run while the folder is held");

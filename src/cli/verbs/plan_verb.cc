@@ -24,7 +24,7 @@ using service::Json;
 
 constexpr std::uint64_t kJobsMax = 1'000'000;
 
-struct Options {
+struct PlanOptions {
   std::vector<std::string> files;
   std::optional<std::string> jobs, timeline, graph, apply, output;
   bool locks_only = false;
@@ -33,7 +33,7 @@ struct Options {
   bool example = false;
 };
 
-void declare(Arguments& arguments, Options& options) {
+void declare(Arguments& arguments, PlanOptions& options) {
   arguments.words("FILE", options.files, "work packages or scopes, YAML or JSON");
   arguments.offer(Arguments::Complete::kFiles);
   arguments.value("--jobs", options.jobs, "N", "at most this many agents at once");
@@ -51,7 +51,7 @@ void declare(Arguments& arguments, Options& options) {
   arguments.flag("--example", options.example, "print work packages to start from; takes no FILE");
 }
 
-std::optional<Error> check(const Options& options) {
+std::optional<Error> check(const PlanOptions& options) {
   const auto usage = [](const std::string& message) {
     return Error{Code::kUsage, "plan: " + message, "see: lockkeeper plan --help"};
   };
@@ -145,7 +145,7 @@ bool same_file(const std::string& a, const std::string& b) {
          one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-Result<void> draw(Output& out, const Options& options, const Planned& planned) {
+Result<void> draw(Output& out, const PlanOptions& options, const Planned& planned) {
   const plan::Plan& plan = planned.loaded.plan;
   const std::string title = plan.feature.empty() ? planned.file : plan.feature;
   const auto put = [&](const std::string& path, const std::string& svg) -> Result<void> {
@@ -171,11 +171,11 @@ Result<void> draw(Output& out, const Options& options, const Planned& planned) {
 }
 
 // Is stdout meant for a program?
-bool prints_data(const Options& options) {
+bool prints_data(const PlanOptions& options) {
   return options.mermaid || options.apply || options.timeline == "-" || options.graph == "-";
 }
 
-int unusable(Output& out, const Options& options, const Planned& planned) {
+int unusable(Output& out, const PlanOptions& options, const Planned& planned) {
   Json json = {{"file", planned.file}, {"findings", Json::array()}};
   for (const plan::Finding& finding : planned.loaded.findings) {
     json["findings"].push_back(plan::finding_json(finding));
@@ -212,7 +212,7 @@ struct Applied {
   plan::Cost before, after;
 };
 
-Result<Applied> apply(const Options& options, const Planned& planned, const std::string& text,
+Result<Applied> apply(const PlanOptions& options, const Planned& planned, const std::string& text,
                       const PlanRules& rules) {
   LK_ASSIGN(const std::uint64_t number, parse_number(*options.apply, "--apply", kJobsMax));
   Applied applied;
@@ -243,7 +243,7 @@ Result<Applied> apply(const Options& options, const Planned& planned, const std:
   return applied;
 }
 
-Result<int> show_applied(Output& out, const Options& options, const Planned& planned,
+Result<int> show_applied(Output& out, const PlanOptions& options, const Planned& planned,
                          const Applied& applied) {
   const std::optional<std::string> target = options.in_place ? planned.file : options.output;
   if (target) {
@@ -275,7 +275,7 @@ Result<int> show_applied(Output& out, const Options& options, const Planned& pla
   return 0;
 }
 
-Result<int> show(Output& out, const Options& options, const Planned& planned) {
+Result<int> show(Output& out, const PlanOptions& options, const Planned& planned) {
   const bool drawn = options.timeline == "-" || options.graph == "-";
   LK_CHECK(draw(out, options, planned));
   if (options.mermaid) {
@@ -294,7 +294,7 @@ Result<int> show(Output& out, const Options& options, const Planned& planned) {
   return 0;
 }
 
-int show_example(VerbContext& context, const Options& options) {
+int show_example(VerbContext& context, const PlanOptions& options) {
   if (!options.files.empty()) return context.refuse_usage("--example takes no file");
   const std::string text(plan::work_packages_example());
   context.out().object({{"example", text}});
@@ -305,7 +305,7 @@ int show_example(VerbContext& context, const Options& options) {
 }  // namespace
 
 Result<int> plan_verb(VerbContext& context) {
-  Options options;
+  PlanOptions options;
   declare(context.arguments(), options);
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();

@@ -22,7 +22,7 @@ constexpr std::size_t kRowsShown = 60;  // of the table; the JSON has them all
 constexpr std::size_t kConflictsShown = 20;
 constexpr std::size_t kFindingsShown = 20;
 constexpr std::size_t kPictureColumns = 80;  // where there is no terminal
-constexpr std::size_t kNameColumns = 24;
+constexpr std::size_t kLabelColumns = 24;
 
 std::vector<std::string> ids(const plan::Plan& plan, const std::vector<std::size_t>& jobs) {
   std::vector<std::string> names;
@@ -136,7 +136,7 @@ class View {
     heading(lines_, "Timeline", "0 to " + minutes_text(analysis_.cost.minutes));
     std::size_t name = 5;
     for (const Job& job : plan_.jobs) name = std::max(name, width(printable(job.id)));
-    name = std::min(name, kNameColumns);
+    name = std::min(name, kLabelColumns);
     const std::size_t all = std::max<std::size_t>(columns_ == 0 ? kPictureColumns : columns_, 50);
     const std::size_t bar = std::min<std::size_t>(all, 120) - name - 3;
     const auto at = [&](std::int64_t minute) {

@@ -36,7 +36,7 @@ using crew::Standing;
 
 constexpr std::size_t kPlanBytesMax = 64U << 20;
 constexpr std::size_t kOrdersBytesMax = 64U << 20;
-constexpr std::uint64_t kJobsMax = 1'000;
+constexpr std::uint64_t kJobsAtOnceMax = 1'000;
 constexpr std::uint64_t kDraws = 1'000'000'000;
 constexpr std::size_t kAgentsNamed = 5;
 
@@ -172,7 +172,7 @@ Result<std::string> output_folder(const VerbContext& context, const realm::Realm
 
 Result<void> read_numbers(const WorkflowRunOptions& options, crew::ForemanOptions& foreman) {
   if (options.jobs) {
-    LK_ASSIGN(foreman.jobs, parse_number(*options.jobs, "--jobs", kJobsMax));
+    LK_ASSIGN(foreman.jobs, parse_number(*options.jobs, "--jobs", kJobsAtOnceMax));
   }
   if (options.grace) {
     LK_ASSIGN(foreman.grace_ms, parse_duration(*options.grace, "--grace"));

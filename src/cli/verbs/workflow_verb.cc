@@ -61,7 +61,7 @@ void declare(Arguments& arguments, LockOptions& options) {
   arguments.offer(Arguments::Complete::kFiles);
 }
 
-Result<std::string> absolute(const VerbContext& context, const std::string& path) {
+Result<std::string> absolute_output(const VerbContext& context, const std::string& path) {
   if (path.empty()) {
     return fail(Code::kUsage, "--output is empty", "name a folder: --output DIR");
   }
@@ -91,7 +91,7 @@ struct Session {
 Result<Session> start(VerbContext& context, const std::string& output, bool make) {
   Session session;
   session.output = output;
-  LK_ASSIGN(const std::string path, absolute(context, output));
+  LK_ASSIGN(const std::string path, absolute_output(context, output));
   LK_ASSIGN(realm::Realm realm, context.realm({path}));
   LK_ASSIGN(std::string folder, output_folder(path, make));
   if (folder.empty()) folder = path;  // there are no locks then

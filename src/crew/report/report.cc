@@ -11,9 +11,9 @@ namespace lockkeeper::crew {
 namespace {
 
 // In the order in which they are reported.
-constexpr Standing kStandings[] = {Standing::kDone,    Standing::kFailed,  Standing::kSkipped,
-                                   Standing::kStopped, Standing::kRunning, Standing::kWaiting,
-                                   Standing::kPending};
+constexpr Standing kShownStandings[] = {Standing::kDone,    Standing::kFailed,  Standing::kSkipped,
+                                        Standing::kStopped, Standing::kRunning, Standing::kWaiting,
+                                        Standing::kPending};
 
 // File names and arguments may be any bytes.
 Json any_text_or_null(const std::string& text) {
@@ -100,7 +100,7 @@ std::string outcome_text(const RunRecord& record) {
   std::string words =
       done == all ? std::to_string(all) : std::to_string(done) + " of " + std::to_string(all);
   words += all == 1 ? " agent done" : " agents done";
-  for (const Standing standing : kStandings) {
+  for (const Standing standing : kShownStandings) {
     const std::size_t count = standing == Standing::kDone ? 0 : count_of(record, standing);
     if (count > 0) words += ", " + std::to_string(count) + " " + standing_name(standing);
   }
@@ -126,7 +126,7 @@ Json report_json(const RunRecord& record) {
   json["worktrees"] = run_trees_json(record.trees);
   Json& counts = json["counts"];
   counts["agents"] = record.agents.size();
-  for (const Standing standing : kStandings) {
+  for (const Standing standing : kShownStandings) {
     counts[standing_name(standing)] = count_of(record, standing);
   }
   counts["unmerged"] = unmerged_count(record);

@@ -9,7 +9,7 @@
 namespace lockkeeper::kv::etcd {
 namespace {
 
-constexpr std::chrono::milliseconds kPause{500};  // before it begins again
+constexpr std::chrono::milliseconds kPauseBeforeNext{500};  // before it begins again
 
 }  // namespace
 
@@ -60,7 +60,7 @@ void Watch::run() {
     lock.unlock();
     if (stream) stream->link->end_stream(stream->id);
     lock.lock();
-    state->changed.wait_for(lock, kPause, [&] { return state->stopping; });
+    state->changed.wait_for(lock, kPauseBeforeNext, [&] { return state->stopping; });
   }
 }
 

@@ -10,7 +10,7 @@
 namespace lockkeeper::mcp::locks {
 namespace {
 
-constexpr auto kLookEvery = std::chrono::milliseconds(200);
+constexpr auto kLookForSilenceEvery = std::chrono::milliseconds(200);
 // A beat is overdue: perhaps the relay was killed, and whoever asks starts another. Not later,
 // because an answer may take 9 s.
 constexpr std::int64_t kOverdueMs = 12'000;
@@ -61,7 +61,7 @@ void Silence::loop() {
   for (;;) {
     {
       std::unique_lock lock(mutex_);
-      if (ended_.wait_for(lock, kLookEvery, [this] { return ending_; })) return;
+      if (ended_.wait_for(lock, kLookForSilenceEvery, [this] { return ending_; })) return;
     }
     if (visitors_.slots().empty()) continue;  // it holds nothing, and nobody beats for it
     const std::int64_t age = site_.table().contact_age_ms().value_or(0);
