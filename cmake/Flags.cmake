@@ -1,9 +1,12 @@
 # Compiler flags live on interface targets, never in global variables.
 add_library(lockkeeper_flags INTERFACE)
 target_compile_options(lockkeeper_flags INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
+  -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wold-style-cast
   -Wnon-virtual-dtor -Woverloaded-virtual -Wdouble-promotion -Wformat=2 -Wextra-semi
   -fstack-protector-strong)
+if(NOT LOCKKEEPER_UNITY) # a short name in a function does not hide that of another file
+  target_compile_options(lockkeeper_flags INTERFACE -Wshadow)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 sees overlapping copies in string concatenation that are not there (GCC bug 105651), and
   # shared pointers used before they are set in temporaries that it moves (bug 105562 and its like).

@@ -1,12 +1,12 @@
 # Most of a fresh build went into reading the same headers again for every file. With LOCKKEEPER_UNITY
-# the files of a target are compiled several at a time; the dev preset compiles each alone, so that
-# none leans on another's includes. Not these: in some the files give one name to different things,
-# and of the workflow dialect the library takes the files that need no planner (src/embed).
-set(lockkeeper_singly lockkeeper_key key_test lockkeeper_dialect_workflow)
+# the files of a target are compiled as one; the dev preset compiles each alone, so that none leans on
+# another's includes. Not these: two files of the tests give one name to different things, and of the
+# workflow dialect the library takes the files that need no planner (src/embed).
+set(lockkeeper_singly key_test lockkeeper_dialect_workflow)
 
 function(lockkeeper_together target)
   if(LOCKKEEPER_UNITY AND NOT target IN_LIST lockkeeper_singly)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
     # An anonymous namespace of an included .cc is as private as before.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
@@ -38,6 +38,7 @@ function(lockkeeper_room)
   set(target lockkeeper_${ROOM_NAME})
   add_library(${target} STATIC ${ROOM_SOURCES})
   lockkeeper_together(${target})
+  set_property(GLOBAL APPEND PROPERTY LOCKKEEPER_ROOMS ${target})
   if(NOT ROOM_NAME IN_LIST lockkeeper_fast)
     target_compile_options(${target} PRIVATE ${lockkeeper_slow})
   endif()
