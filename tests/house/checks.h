@@ -45,8 +45,8 @@ std::vector<Violation> check_portability(const std::vector<File>& files);
 // folder's, and what its sources include is linked, directly or through what is.
 std::vector<Violation> check_links(const std::vector<File>& files);
 
-// Each room names in DEPS the libraries whose headers its sources read, directly or through a header
-// of ours: on a machine where they are not installed the compiler finds only those.
+// Each room names in DEPS the libraries whose headers its sources read, directly or through ours.
+// On a machine where they are not installed the compiler finds only those.
 std::vector<Violation> check_libraries(const std::vector<File>& files);
 
 // What include/ includes: the standard library of C++20 or C11 and itself, so that an embedder
