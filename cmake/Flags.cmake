@@ -28,6 +28,11 @@ if(LOCKKEEPER_RELEASE)
   target_compile_options(lockkeeper_flags INTERFACE -g1)
   target_link_options(lockkeeper_flags INTERFACE -g1 -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 endif()
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT LOCKKEEPER_QUICK)
+  # What is not used is left out, and what a hook runs lies together (packaging/start-order).
+  set(lockkeeper_sections -ffunction-sections)
+  target_link_options(lockkeeper_flags INTERFACE ${lockkeeper_sections}) # LTO: the linker compiles
+endif()
 if(LOCKKEEPER_WERROR)
   target_compile_options(lockkeeper_flags INTERFACE -Werror)
 endif()

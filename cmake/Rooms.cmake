@@ -18,10 +18,9 @@ endfunction()
 set(lockkeeper_lightly $<$<CONFIG:Release,RelWithDebInfo>:-O0>)
 set(lockkeeper_hard $<$<CONFIG:Release>:-O3> $<$<CONFIG:RelWithDebInfo>:-O1>)
 
-# The rooms that every lock passes through, and the planner, are compiled for speed. The others
-# mostly put texts together, and optimizing them was a seventh of a fresh build.
-set(lockkeeper_fast base key kv kv_etcd kv_lmdb kv_memory host core realm layout service service_local
-    service_wire wiring http hub plan enforce enforce_shell enforce_hook snapshot)
+# The rooms that every lock passes through are compiled for speed. The others mostly put texts
+# together or wait, and optimizing them was a seventh of a fresh build.
+set(lockkeeper_fast base key kv kv_lmdb kv_memory host core service service_local)
 
 # What is shipped is compiled for size there: the compiler's own time does not matter then, and a
 # program of half the size is in memory sooner.
@@ -39,6 +38,7 @@ function(lockkeeper_room)
   add_library(${target} STATIC ${ROOM_SOURCES})
   lockkeeper_together(${target})
   set_property(GLOBAL APPEND PROPERTY LOCKKEEPER_ROOMS ${target})
+  target_compile_options(${target} PRIVATE ${lockkeeper_sections})
   if(NOT ROOM_NAME IN_LIST lockkeeper_fast)
     target_compile_options(${target} PRIVATE ${lockkeeper_slow})
   endif()
