@@ -47,7 +47,8 @@ add_library(lockkeeper::c ALIAS lockkeeper_c)
 set_target_properties(lockkeeper_c PROPERTIES
   OUTPUT_NAME lockkeeper EXPORT_NAME c LINKER_LANGUAGE CXX SOVERSION 0 VERSION ${PROJECT_VERSION}
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib LINK_DEPENDS ${version_script})
-target_link_options(lockkeeper_c PRIVATE -Wl,--version-script=${version_script}
+target_link_options(lockkeeper_c PRIVATE $<TARGET_PROPERTY:lockkeeper_flags,INTERFACE_LINK_OPTIONS>
+  -Wl,--version-script=${version_script}
   -Wl,-z,defs,-z,text,-z,nodelete,-z,relro,-z,now -Wl,--gc-sections)
 if(LOCKKEEPER_STATIC)
   target_link_options(lockkeeper_c PRIVATE -static-libstdc++ -static-libgcc)
