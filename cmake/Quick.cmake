@@ -21,7 +21,7 @@ function(lockkeeper_in_parts program app)
       list(APPEND sizes ${size})
     endforeach()
     get_target_property(links ${target} LINK_LIBRARIES)
-    list(FILTER links EXCLUDE REGEX "^lockkeeper_(.*)$")
+    list(FILTER links EXCLUDE REGEX "^lockkeeper_")
     list(APPEND libraries ${links})
   endforeach()
 
