@@ -37,6 +37,7 @@ namespace {
 constexpr int kProbeMs = 20;  // how soon a death is seen
 constexpr int kNobodyMs = 1'000;
 constexpr std::int64_t kIdleMs = 30'000;
+constexpr int kLookMs = 100;  // how soon a beat goes out that is due
 constexpr std::int64_t kBeatAgainMs = 1'000;
 constexpr int kAwaitMostMs = 1'000;
 constexpr int kLoginMs = 8'000;
@@ -114,7 +115,8 @@ void Relay::beat_on() {
   std::int64_t next = 0;
   for (;;) {
     const std::int64_t now = host::since_boot_ms();
-    const auto time = std::chrono::milliseconds(std::clamp<std::int64_t>(next - now, 1, 1'000));
+    const auto time =
+        std::chrono::milliseconds(std::clamp<std::int64_t>(next - now, kLookMs, 1'000));
     urgent_.wait_for(hold, time, [this] { return died_; });
     const bool due = died_ || host::since_boot_ms() >= next;
     died_ = false;

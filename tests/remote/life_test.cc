@@ -3,6 +3,9 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "remote/machine.h"
 
@@ -112,6 +115,33 @@ TEST_F(RemoteLife, ADeathWithoutARelayIsToldByTheNext) {
   holder.signal_group(SIGKILL);
   here_.list();
   EXPECT_EQ(waiter.wait(), 0) << waiter.err();
+}
+
+// How often its threads have been woken so far.
+long wakes_of(pid_t pid) {
+  long wakes = 0;
+  for (const auto& task :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
+    std::ifstream status(task.path() / "status");
+    for (std::string name; status >> name;) {
+      long count = 0;
+      if (name == "voluntary_ctxt_switches:" && status >> count) wakes += count;
+    }
+  }
+  return wakes;
+}
+
+// Nobody talks to it, and nobody lives here whom it would have to watch.
+TEST_F(RemoteLife, ARelayThatNobodyNeedsSleeps) {
+  here_.list();
+  const pid_t relay = here_.relay();
+  ASSERT_GT(relay, 0);
+  const long before = wakes_of(relay);
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  const long woken = wakes_of(relay) - before;
+  ASSERT_EQ(here_.relay(), relay);
+  EXPECT_GT(before, 0);
+  EXPECT_LT(woken, 100) << "in a second";
 }
 
 TEST_F(RemoteLife, AWaitOutlivesTheHub) {
