@@ -261,7 +261,8 @@ TEST_F(EtcdStoreTest, WhatVanishesIsAConflictForThoseWhoGuardIt) {
   put(*store, "brief", "1", 1000);
   const auto point = begin(*store), range = begin(*store), peek = begin(*store);
   ASSERT_TRUE(point->get("brief", kv::Read::kGuarded));
-  ASSERT_TRUE(range->scan({"a", "c"}, [](const kv::Row&) { return true; }, kv::Read::kGuarded));
+  ASSERT_TRUE(range->scan(
+      {"a", "c"}, [](const kv::Row&) { return true; }, kv::Read::kGuarded));
   ASSERT_TRUE(peek->get("brief", kv::Read::kPeek));
   cluster().ctl({"lease", "revoke", hex(lease_of(*store, prefix_, "brief"))});
   EXPECT_EQ(value(*store, "brief"), std::nullopt);
@@ -414,10 +415,16 @@ TEST_F(EtcdStoreTest, I3_F28_AClusterThatWasRestoredIsRefusedUntilTheRepair) {
   const std::int64_t fence = static_cast<std::int64_t>(last) + store->epoch().fence_offset;
   own.restore(folder.file("snapshot"));
 
-  // A hub that was running, and one that starts now.
-  const auto running = begin(*store, Access::kRead)->get("a", kv::Read::kGuarded);
-  ASSERT_FALSE(running.has_value());
-  EXPECT_EQ(running.error().code, Code::kStoreCorrupt);
+  // A hub that was running, and one that starts now. The first may have heard of it from its watch,
+  // and then it does not even begin.
+  const auto running = store->begin(Access::kRead);
+  if (running) {
+    const auto row = (*running)->get("a", kv::Read::kGuarded);
+    ASSERT_FALSE(row.has_value());
+    EXPECT_EQ(row.error().code, Code::kStoreCorrupt);
+  } else {
+    EXPECT_EQ(running.error().code, Code::kStoreCorrupt);
+  }
   const auto refused = store->begin(Access::kWrite);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, Code::kStoreCorrupt);

@@ -83,27 +83,44 @@ void Proxy::change(std::string& piece) {
   old.clear();
 }
 
-// False: the pair is to be closed.
-bool Proxy::pass(const Fd& from, const Fd& to, bool answer) {
+// Empty: the pair is to be closed.
+std::string Proxy::receive(const Fd& from) {
   std::string piece(65536, '\0');
   const ssize_t n = ::recv(from.get(), piece.data(), piece.size(), 0);
-  if (n <= 0) return false;
-  piece.resize(static_cast<std::size_t>(n));
-  if (piece.starts_with("POST /v1/call")) ++calls_;
+  piece.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
   if (!watched_.empty() && piece.find(watched_) != std::string::npos) ++seen_;
   change(piece);
+  return piece;
+}
+
+bool Proxy::send(const Fd& to, const std::string& piece) const {
   if (swallowing_) return true;
-  if (answer && vanishing_) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms_.load()));
+  const auto sent = ::send(to.get(), piece.data(), piece.size(), MSG_NOSIGNAL);
+  return sent == static_cast<ssize_t>(piece.size());
+}
+
+// False: the pair is to be closed.
+bool Proxy::pass_request(Pair& pair) {
+  const std::string piece = receive(pair.client);
+  if (piece.starts_with("POST ")) pair.calls = piece.starts_with("POST /v1/call");
+  if (piece.starts_with("POST /v1/call")) ++calls_;
+  return !piece.empty() && send(pair.server, piece);
+}
+
+bool Proxy::pass_answer(const Pair& pair) {
+  const std::string piece = receive(pair.server);
+  if (piece.empty()) return false;
+  if (pair.calls && !swallowing_ && vanishing_) {
     listening_.reset();
     return false;
   }
-  if (answer && losing_ > 0) {
+  if (pair.calls && !swallowing_ && losing_ > 0) {
     --losing_;
     ++lost_;
     return false;
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms_.load()));
-  return ::send(to.get(), piece.data(), piece.size(), MSG_NOSIGNAL) == n;
+  return send(pair.client, piece);
 }
 
 void Proxy::loop() {
@@ -121,8 +138,8 @@ void Proxy::loop() {
       Pair& pair = pairs[i];
       const bool asked = wanted[2 * i + 1].revents != 0;
       const bool answered = wanted[2 * i + 2].revents != 0;
-      const bool goes_on = !cutting_ && (!asked || pass(pair.client, pair.server, false)) &&
-                           (!answered || pass(pair.server, pair.client, true));
+      const bool goes_on =
+          !cutting_ && (!asked || pass_request(pair)) && (!answered || pass_answer(pair));
       if (goes_on) kept.push_back(std::move(pair));
     }
     pairs = std::move(kept);

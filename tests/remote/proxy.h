@@ -25,9 +25,10 @@ class Proxy {
   std::uint16_t port() const { return port_; }
   // Closes all connections now, as a router does that forgets them.
   void cut();
-  // The next so many answers are lost: the connection is cut when one comes.
+  // The next so many answers to calls are lost: the connection is cut when one comes. A beat may
+  // come at any time: its answers pass.
   void lose_answers(int count) { losing_ = count; }
-  // The next answer is lost, and from then on nobody is there.
+  // The next answer to a call is lost, and from then on nobody is there.
   void vanish_with_answer() { vanishing_ = true; }
   // What passes is changed, as if one of the two sides had another version. The texts are equally
   // long. Call before anybody connects.
@@ -52,9 +53,13 @@ class Proxy {
   struct Pair {
     Fd client;
     Fd server;
+    bool calls = false;  // the last request was a call of the service, not a beat
   };
   void loop();
-  bool pass(const Fd& from, const Fd& to, bool answer);
+  bool pass_request(Pair& pair);
+  bool pass_answer(const Pair& pair);
+  std::string receive(const Fd& from);
+  bool send(const Fd& to, const std::string& piece) const;
 
   void change(std::string& piece);
 
