@@ -123,7 +123,9 @@ Resolver::Resolver(Realm realm, key::Rules rules, Base base, Environment env,
 
 Result<std::vector<key::Parsed>> Resolver::resolve_all(std::string_view text, key::Syntax syntax) {
   std::vector<key::Parsed> all;
+  walked_.reset();
   LK_ASSIGN(key::Parsed first, resolve(text, syntax));
+  const std::optional<DiskPath> place = std::move(walked_);
   const bool path = first.resource.is_path();
   all.push_back(std::move(first));
   // The text decides: a pattern of one name, as in "[q]", is not a glob any more.
@@ -133,17 +135,18 @@ Result<std::vector<key::Parsed>> Resolver::resolve_all(std::string_view text, ke
     const bool covered = key::covers(all.front().resource, plain.resource);
     if (!covered) all.push_back(std::move(plain));
   }
-  if (!path || realm_.in_memory) return all;
+  if (!path || !place) return all;
   LK_ASSIGN(std::optional<key::Parsed> as_is,
-            as_typed(options_.convert_backslash ? with_slashes(text) : std::string(text), syntax));
+            as_typed(*place, options_.convert_backslash ? with_slashes(text) : std::string(text),
+                     syntax));
   if (as_is) all.push_back(std::move(*as_is));
   return all;
 }
 
 // The name as it was typed, where a symlink on the way leads elsewhere: it may be older than the
 // symlink.
-Result<std::optional<key::Parsed>> Resolver::as_typed(const std::string& text, key::Syntax syntax) {
-  LK_ASSIGN(const DiskPath place, walk(text, syntax));
+Result<std::optional<key::Parsed>> Resolver::as_typed(const DiskPath& place,
+                                                      const std::string& text, key::Syntax syntax) {
   if (place.link.empty()) return std::nullopt;
   LK_ASSIGN(const std::string base, base_folder());
   const std::optional<std::string> path = normal_form(base, text);
@@ -180,6 +183,7 @@ Result<key::Parsed> Resolver::resolve(std::string_view text, key::Syntax syntax)
 
 Result<key::Parsed> Resolver::resolve_path(const std::string& text, key::Syntax syntax) {
   LK_ASSIGN(const DiskPath place, walk(text, syntax));
+  if (!walked_) walked_ = place;
   if (!place.pattern.empty()) return resolve_pattern(place, text, syntax);
   LK_ASSIGN(const Named named, name(place, text));
   const std::string& rest = named.rest;

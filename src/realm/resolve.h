@@ -79,7 +79,8 @@ class Resolver {
   Result<key::Parsed> resolve_pattern(const DiskPath& place, const std::string& text,
                                       key::Syntax syntax);
   Result<DiskPath> walk(const std::string& text, key::Syntax syntax);
-  Result<std::optional<key::Parsed>> as_typed(const std::string& text, key::Syntax syntax);
+  Result<std::optional<key::Parsed>> as_typed(const DiskPath& place, const std::string& text,
+                                              key::Syntax syntax);
   Result<std::string> base_folder();
   Result<Named> name(const DiskPath& place, std::string_view typed);
   Result<bool> split_below_root(const std::string& folder);
@@ -92,6 +93,7 @@ class Resolver {
   ResolveOptions options_;
   std::string base_folder_;                       // physical; empty until first needed
   bool from_outside_ = false;                     // relative paths begin at the root instead
+  std::optional<DiskPath> walked_;                // the first path since resolve_all() began
   std::unordered_map<std::string, bool> splits_;  // folders below the root: a realm of their own?
 };
 

@@ -26,6 +26,14 @@ struct Wanted {
   core::Mode mode = core::Mode::kExclusive;
 };
 
+// What each word of Wanted stands for: one resource, or several that are asked for together.
+struct Resolved {
+  std::vector<std::vector<key::Resource>> words;
+  std::vector<std::string> warnings;
+  std::vector<key::Resource> resources() const;
+  std::vector<core::Claim> claims(core::Mode mode) const;
+};
+
 inline constexpr std::int64_t kWaitForever = -1;
 
 // How a wait stands, for a person who watches.

@@ -132,7 +132,7 @@ Result<core::LeaseId> Locks::find_id(const std::string& part) {
       "write more digits");
 }
 
-Result<Locks::Resolved> Locks::resolve(const Wanted& wanted) const {
+Result<Resolved> Locks::resolve(const Wanted& wanted) const {
   Resolved resolved;
   const key::Rules rules = site_->key_rules();
   realm::Resolver resolver(site_->realm(), rules, wanted.base, site_->runtime().env,
@@ -154,13 +154,13 @@ Result<Locks::Resolved> Locks::resolve(const Wanted& wanted) const {
   return resolved;
 }
 
-std::vector<key::Resource> Locks::Resolved::resources() const {
+std::vector<key::Resource> Resolved::resources() const {
   std::vector<key::Resource> all;
   for (const auto& word : words) all.insert(all.end(), word.begin(), word.end());
   return all;
 }
 
-std::vector<core::Claim> Locks::Resolved::claims(core::Mode mode) const {
+std::vector<core::Claim> Resolved::claims(core::Mode mode) const {
   std::vector<core::Claim> claims;
   for (const key::Resource& resource : resources()) claims.push_back({resource, mode, 0});
   return claims;
@@ -340,10 +340,14 @@ Result<std::vector<core::Lease>> Locks::renew(const RenewCommand& command) {
   return renewed;
 }
 
-// All of each word must be free, as for an acquire. What one holds of it is then enough to have it.
 Result<core::CheckReply> Locks::check(const CheckCommand& command) {
   LK_CHECK(site_->table().follow_settings());
   LK_ASSIGN(const Resolved resolved, resolve(command.wanted));
+  return check(command, resolved);
+}
+
+// All of each word must be free, as for an acquire. What one holds of it is then enough to have it.
+Result<core::CheckReply> Locks::check(const CheckCommand& command, const Resolved& resolved) {
   if (resolved.words.empty()) return nothing_named("check");
   const core::Mode mode = command.wanted.mode;
   core::LeaseId lease;
@@ -422,8 +426,8 @@ Result<void> Locks::purge(bool history) {
   return {};
 }
 
-Result<Remarks> Locks::remarks(const Wanted& wanted, bool names, core::Owner starter) const {
-  LK_ASSIGN(const Resolved resolved, resolve(wanted));
+Remarks Locks::remarks(const Wanted& wanted, const Resolved& resolved, bool names,
+                       core::Owner starter) const {
   Remarks remarks;
   if (names) add_unmatched(remarks, *site_, owner_, wanted, resolved.words);
   const std::vector<key::Resource> resources = resolved.resources();
@@ -436,11 +440,9 @@ Result<Remarks> Locks::remarks(const Wanted& wanted, bool names, core::Owner sta
   return remarks;
 }
 
-std::vector<std::string> Locks::doubts(const Wanted& wanted) const {
-  const auto resolved = resolve(wanted);
-  if (!resolved) return {};
-  std::vector<std::string> reasons = resolved->warnings;
-  for (const auto& word : resolved->words) {
+std::vector<std::string> Locks::doubts(const Resolved& resolved) const {
+  std::vector<std::string> reasons = resolved.warnings;
+  for (const auto& word : resolved.words) {
     for (const key::Resource& resource : word) {
       const auto allowed = realm::check_allowed(site_->settings(), owner_.agent, resource);
       if (allowed) continue;

@@ -31,6 +31,9 @@ class Locks {
   const core::Owner& owner() const { return owner_; }
   Site& site() const { return *site_; }
 
+  // Looks at the disk. Questions about the same words can share the answer.
+  Result<Resolved> resolve(const Wanted& wanted) const;
+
   Result<AcquireResult> acquire(const AcquireCommand& command);
   // What acquire() and log() ask the service for, for doors that wait in their own way.
   Result<AcquireCall> call(const AcquireCommand& command, std::vector<std::string>& warnings) const;
@@ -43,6 +46,7 @@ class Locks {
   Result<core::ReleaseReply> give_back(const core::LeaseId& id, const core::Attachment& by);
   Result<std::vector<core::Lease>> renew(const RenewCommand& command);
   Result<core::CheckReply> check(const CheckCommand& command);
+  Result<core::CheckReply> check(const CheckCommand& command, const Resolved& resolved);
   Result<std::vector<core::Lease>> break_leases(const BreakCommand& command);
   // Edits of coding agents (edit_calls.h). What became of this owner's calls; what others have
   // changed without its knowledge; what a look at the disk is compared with; what is safe now.
@@ -65,9 +69,10 @@ class Locks {
   // Reads the disk and, where repositories lie inside each other, their tables. `names`: looks for
   // names that nothing has yet, too. `starter`: who is known to have started this owner, besides
   // the owner of the lease that it works under.
-  Result<Remarks> remarks(const Wanted& wanted, bool names = true, core::Owner starter = {}) const;
+  Remarks remarks(const Wanted& wanted, const Resolved& resolved, bool names = true,
+                  core::Owner starter = {}) const;
   // What speaks against asking for it, in sentences: how a word is spelled, rules that refuse it.
-  std::vector<std::string> doubts(const Wanted& wanted) const;
+  std::vector<std::string> doubts(const Resolved& resolved) const;
   // By canonical text, what was typed for it (Names::typed).
   std::map<std::string, std::string> typed(const Wanted& wanted) const;
   // After a release in vain: see own_outer_lease(). Empty: none.
@@ -99,14 +104,6 @@ class Locks {
   Result<bool> is_current(const core::LeaseId& id, std::uint64_t fence);
 
  private:
-  // What each word stands for: one resource, or several that are asked for together.
-  struct Resolved {
-    std::vector<std::vector<key::Resource>> words;
-    std::vector<std::string> warnings;
-    std::vector<key::Resource> resources() const;
-    std::vector<core::Claim> claims(core::Mode mode) const;
-  };
-  Result<Resolved> resolve(const Wanted& wanted) const;
   // Whole ids, or a part of one, at its beginning or end, that only one lease has.
   Result<std::vector<core::LeaseId>> find_ids(const std::vector<std::string>& texts);
   Result<core::LeaseId> find_id(const std::string& part);

@@ -85,7 +85,8 @@ Result<int> check_verb(VerbContext& context) {
   if (held) context.allow_bad_settings();
   LK_ASSIGN(auto open, context.open(resources));
   expect_notices(context, *open);
-  LK_ASSIGN(const auto reply, open->locks.check(command));
+  LK_ASSIGN(const auto resolved, open->locks.resolve(command.wanted));
+  LK_ASSIGN(const auto reply, open->locks.check(command, resolved));
   service::Json json = service::check_json(reply);
   tell_notices(context, *open, json);
   if (fence && !reply.fence_current) {
@@ -97,7 +98,7 @@ Result<int> check_verb(VerbContext& context) {
          "stop changing it and ask for it again"},
         std::move(json));
   }
-  if (!reply.mine && !fence) tell_warnings(out, open->locks.doubts(command.wanted), json);
+  if (!reply.mine && !fence) tell_warnings(out, open->locks.doubts(resolved), json);
   if (!fence && service::is_held(reply)) {
     service::HintContext asked = asked_by(context, *open, command.wanted);
     add_flag(asked.flags, "--mode", mode);
@@ -111,7 +112,7 @@ Result<int> check_verb(VerbContext& context) {
   }
   if (!reply.mine) {
     tell_warnings(out, service::ended_texts(open->site, open->locks.owner()), json);
-    tell_remarks(context, *open, command.wanted, json);
+    tell_remarks(context, *open, command.wanted, resolved, json);
   }
   out.object(json);
   out.text(fence ? "current" : reply.mine ? "mine" : "free");

@@ -57,23 +57,29 @@ void tell_losses(VerbContext& context, OpenLocks& open, service::Json& json) {
 
 void tell_remarks(VerbContext& context, const OpenLocks& open, const service::Wanted& wanted,
                   service::Json& json, bool names) {
-  const auto remarks = open.locks.remarks(wanted, names);
-  if (!remarks) return;  // the request itself has told what is wrong
+  const auto resolved = open.locks.resolve(wanted);
+  // If not, the request itself has told what is wrong.
+  if (resolved) tell_remarks(context, open, wanted, *resolved, json, names);
+}
+
+void tell_remarks(VerbContext& context, const OpenLocks& open, const service::Wanted& wanted,
+                  const service::Resolved& resolved, service::Json& json, bool names) {
+  const service::Remarks remarks = open.locks.remarks(wanted, resolved, names);
   Output& out = context.out();
-  for (const std::string& sentence : remarks->warnings) {
+  for (const std::string& sentence : remarks.warnings) {
     json["warnings"].push_back(sentence);
     out.warning(sentence);
   }
-  if (remarks->unmatched.empty()) return;
-  json["unmatched"] = remarks->unmatched;
+  if (remarks.unmatched.empty()) return;
+  json["unmatched"] = remarks.unmatched;
   constexpr std::size_t kShown = 3;
-  std::string text = "not on disk yet: " + shown_list(remarks->unmatched, kShown);
-  if (!remarks->read_as.empty()) {
-    text += "; from this folder that is " + shown(remarks->read_as);
+  std::string text = "not on disk yet: " + shown_list(remarks.unmatched, kShown);
+  if (!remarks.read_as.empty()) {
+    text += "; from this folder that is " + shown(remarks.read_as);
   }
-  if (!remarks->meant.empty()) {
-    text += "; did you mean " + shown(names_of(context, open, wanted).word(remarks->meant));
-    if (!remarks->meant_holder.empty()) text += ", which is held by " + remarks->meant_holder;
+  if (!remarks.meant.empty()) {
+    text += "; did you mean " + shown(names_of(context, open, wanted).word(remarks.meant));
+    if (!remarks.meant_holder.empty()) text += ", which is held by " + remarks.meant_holder;
     text += "?";
   }
   out.note(text);

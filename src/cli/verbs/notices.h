@@ -21,6 +21,8 @@ void tell_losses(VerbContext& context, OpenLocks& open, service::Json& json);
 // `names`, "unmatched". stderr of `run` is its command's, so a new name is not worth a line there.
 void tell_remarks(VerbContext& context, const OpenLocks& open, const service::Wanted& wanted,
                   service::Json& json, bool names = true);
+void tell_remarks(VerbContext& context, const OpenLocks& open, const service::Wanted& wanted,
+                  const service::Resolved& resolved, service::Json& json, bool names = true);
 
 // How to name to the caller what it typed, or may type.
 service::Names names_of(const VerbContext& context, const OpenLocks& open,

@@ -350,11 +350,11 @@ ToolText LockServer::acquired(Asker& asker, WaitRequest& request, std::int64_t w
   result.warnings.insert(result.warnings.end(), warnings->begin(), warnings->end());
   // A subagent is one that the client named in this call: it has started it.
   const auto client = ownership_.of(call, "");
-  const auto remarks =
-      asker.locks.remarks(request.command.wanted, false, client.value_or(core::Owner()));
-  if (remarks) {
-    result.warnings.insert(result.warnings.end(), remarks->warnings.begin(),
-                           remarks->warnings.end());
+  const service::Wanted& wanted = request.command.wanted;
+  if (const auto resolved = asker.locks.resolve(wanted)) {
+    const auto remarks =
+        asker.locks.remarks(wanted, *resolved, false, client.value_or(core::Owner()));
+    std::ranges::copy(remarks.warnings, std::back_inserter(result.warnings));
   }
   return granted(result);
 }

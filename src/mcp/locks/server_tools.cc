@@ -227,7 +227,8 @@ Result<ToolText> LockServer::each_of(Asker& asker, const service::Wanted& wanted
   service::Wanted others = wanted;
   others.texts = free;
   others.texts.insert(others.texts.end(), held.begin(), held.end());
-  const std::vector<std::string> doubts = asker.locks.doubts(others);
+  const auto resolved = asker.locks.resolve(others);
+  const auto doubts = resolved ? asker.locks.doubts(*resolved) : std::vector<std::string>();
   for (const std::string& text : doubts) out.message += "Warning: " + text + ".\n";
   // Taking what is free and waiting for the rest would be a recipe for deadlock.
   if (!held.empty()) {
