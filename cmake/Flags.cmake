@@ -4,8 +4,11 @@ target_compile_options(lockkeeper_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wold-style-cast
   -Wnon-virtual-dtor -Woverloaded-virtual -Wdouble-promotion -Wformat=2 -Wextra-semi
   -fstack-protector-strong)
-if(NOT LOCKKEEPER_UNITY) # a short name in a function does not hide that of another file
+# Compiled as one, a short name in a function may be that of something in another file.
+if(NOT LOCKKEEPER_UNITY)
   target_compile_options(lockkeeper_flags INTERFACE -Wshadow)
+elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(lockkeeper_flags INTERFACE -Wshadow=local)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 sees overlapping copies in string concatenation that are not there (GCC bug 105651), and
