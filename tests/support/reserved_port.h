@@ -18,8 +18,8 @@ namespace lockkeeper::stage {
 // Nobody else gets it as long as this process lives, also while nothing listens there: no test that
 // asks for one here, and nobody who asks the kernel for any port, because it has others for that.
 inline std::uint16_t reserved_port() {
-  constexpr std::uint16_t kFirst = 20'000;
-  constexpr std::uint16_t kLast = 29'999;
+  constexpr std::uint16_t kFirst = 26'000;  // some tests have ports of their own below
+  constexpr std::uint16_t kLast = 31'999;
   static std::mt19937 random{std::random_device()()};
   for (int tries = 0; tries < 1'000; ++tries) {
     const auto port = std::uniform_int_distribution<std::uint16_t>(kFirst, kLast)(random);
