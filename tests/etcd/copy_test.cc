@@ -228,14 +228,27 @@ TEST_F(EtcdCopyTest, I9_AnErrorIsNotOldWhenTheWatchIsBehind) {
 }
 
 TEST_F(EtcdCopyTest, WhatAStoreHasCommittedItReadsAlthoughTheWatchIsBehind) {
+  put(*through_, "a", "");  // its lane is there
   proxy_->hold_watches();
   for (int i = 0; i < 5; ++i) {
-    put(*through_, "a", std::to_string(i));
-    EXPECT_EQ(rows(*through_, Access::kWrite), "a=" + std::to_string(i));
+    const auto put_and_read = [&] {
+      put(*through_, "a", std::to_string(i));
+      EXPECT_EQ(rows(*through_, Access::kWrite), "a=" + std::to_string(i));
+    };
+    EXPECT_EQ(asked(*through_, put_and_read), 1U);
   }
   proxy_->heal();
   put(*past_, "b", "");
   EXPECT_EQ(rows(*through_, Access::kRead), "a=4 b=");
+}
+
+// Its own commit is on top of one that it has not heard of.
+TEST_F(EtcdCopyTest, WhatAStoreHasCommittedItReadsAlthoughItMissedWhatWasBefore) {
+  proxy_->hold_watches();
+  put(*past_, "b", "");
+  put(*through_, "a", "1");
+  EXPECT_EQ(rows(*through_, Access::kWrite), "a=1 b=");
+  proxy_->heal();
 }
 
 // --- the watch -----------------------------------------------------------------------------------

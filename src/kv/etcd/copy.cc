@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t kRowOverhead = 256;        // of the maps and lists, about
 constexpr std::size_t kPrunedAtOnce = 1024;      // so that nobody waits long
 constexpr std::size_t kCreatedPageOfCopy = 256;  // and what else the last commit has created
+constexpr std::size_t kOwnMax = 256;             // commits of which the watch tells sooner
 
 }  // namespace
 
@@ -42,7 +43,40 @@ void Copy::load(const Row& row) {
 
 bool Copy::apply(Version version, std::vector<Change>& changes) {
   const std::lock_guard lock(mutex_);
-  LOCKKEEPER_ASSERT(version > version_);
+  if (version <= version_) return true;  // this process has committed it
+  if (!change(version, changes)) return false;
+  apply_own();
+  prune();
+  return true;
+}
+
+void Copy::commit(Version version, std::vector<Change> changes) {
+  const std::lock_guard lock(mutex_);
+  if (version <= version_) return;
+  own_.emplace(version, std::move(changes));
+  if (own_.size() > kOwnMax) own_.erase(own_.begin());
+  apply_own();
+  prune();
+}
+
+void Copy::apply_own() {
+  while (!own_.empty() && own_.begin()->first <= version_ + 1) {
+    const auto own = own_.extract(own_.begin());
+    if (own.key() <= version_) continue;
+    std::vector<Change>& changes = own.mapped();
+    std::erase_if(changes, [this](Change& change) {
+      const auto row = rows_.find(change.key);
+      change.created = row == rows_.end() ? 0 : row->second.back().created;
+      return change.created == 0 && !change.value;  // there was nothing to erase
+    });
+    for (Change& change : changes) {
+      if (change.created == 0) change.created = own.key();
+    }
+    LOCKKEEPER_ASSERT(change(own.key(), changes));
+  }
+}
+
+bool Copy::change(Version version, std::vector<Change>& changes) {
   for (Change& change : changes) {
     const auto known = rows_.lower_bound(change.key);
     const bool there = known != rows_.end() && known->first == change.key;
@@ -58,13 +92,14 @@ bool Copy::apply(Version version, std::vector<Change>& changes) {
     last_change_ = version;
   }
   move_to(version);
-  prune();
   return true;
 }
 
 void Copy::advance(Version version) {
   const std::lock_guard lock(mutex_);
   if (version > version_) move_to(version);
+  apply_own();
+  prune();
 }
 
 void Copy::move_to(Version version) {

@@ -42,10 +42,13 @@ class Copy : public std::enable_shared_from_this<Copy> {
     std::optional<std::string> value;  // none: erased
     Version created = 0;
   };
-  // All changes of one version, which is newer than that of the copy; they are moved from. False:
-  // they do not follow from what is here, so something was missed. Then it is of no use any more.
+  // All changes of one version; they are moved from. False: they do not follow from what is here,
+  // so something was missed. Then it is of no use any more.
   bool apply(Version version, std::vector<Change>& changes);
   void advance(Version version);  // nothing else has changed up to that one
+  // All changes of a version that this process has committed itself; `created` is not looked at.
+  // Applied as soon as everything before that version is known.
+  void commit(Version version, std::vector<Change> changes);
 
   Version epoch() const { return epoch_; }
   Version version() const;
@@ -92,6 +95,8 @@ class Copy : public std::enable_shared_from_this<Copy> {
   static const Stored* at(const Rows::value_type& row, Version version);
   static std::size_t size_of(const Rows::value_type& row, const Stored& stored);
   void store(Rows::iterator row, Stored stored);
+  bool change(Version version, std::vector<Change>& changes);
+  void apply_own();
   void move_to(Version version);
   void prune();
   void unpin(Version version);
@@ -108,8 +113,9 @@ class Copy : public std::enable_shared_from_this<Copy> {
   // The rows by the version that created them, apart for each first byte of a key: rows of one kind
   // begin with one.
   std::map<char, Order> order_;
-  std::deque<Changed> changed_;          // whose older versions may be needed by nobody
-  std::map<Version, std::size_t> pins_;  // how many views there are of each version
+  std::map<Version, std::vector<Change>> own_;  // committed, and what is before is not known yet
+  std::deque<Changed> changed_;                 // whose older versions may be needed by nobody
+  std::map<Version, std::size_t> pins_;         // how many views there are of each version
 };
 
 // Rows are valid until the view is destroyed. Thread safety: as the copy's.

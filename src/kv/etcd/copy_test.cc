@@ -155,6 +155,57 @@ TEST_F(EtcdCopy, WhatDoesNotFollowIsNoticed) {
   EXPECT_TRUE(apply(*fresh(), 11, {erased("a")}));
 }
 
+// Of what it writes itself, a process knows neither which rows are new nor which were there.
+std::vector<Copy::Change> own(std::vector<Copy::Change> changes) {
+  for (Copy::Change& change : changes) change.created = 0;
+  return changes;
+}
+
+TEST_F(EtcdCopy, WhatThisProcessHasCommittedIsThereAtOnce) {
+  const std::vector<Copy::Change> told = {put("a", "3", 5), put("b", "new", 11), erased("c")};
+  auto known = own(told);
+  known.push_back(erased("d"));  // was not there: the watch tells nothing of it
+  copy_->commit(11, known);
+  EXPECT_EQ(rows(*copy_->view(11)), "a=3@5/11 b=new@11/11");
+  const std::size_t bytes = copy_->bytes();
+  EXPECT_TRUE(apply(*copy_, 11, told));  // what the watch tells of it later
+  copy_->commit(11, known);
+  EXPECT_EQ(rows(*copy_->view(11)), "a=3@5/11 b=new@11/11");
+  EXPECT_EQ(copy_->bytes(), bytes);
+  EXPECT_TRUE(apply(*copy_, 12, {erased("b")}));
+  EXPECT_EQ(rows(*copy_->view(12)), "a=3@5/11");
+}
+
+TEST_F(EtcdCopy, WhatThisProcessHasCommittedWaitsForWhatIsBeforeIt) {
+  copy_->commit(13, own({put("c", "13", 0)}));
+  copy_->commit(12, own({put("a", "12", 0)}));
+  EXPECT_EQ(copy_->view(11), nullptr);
+  EXPECT_TRUE(apply(*copy_, 11, {erased("a")}));
+  EXPECT_EQ(rows(*copy_->view(13)), "a=12@12/12 c=13@4/13");
+  copy_->commit(16, own({put("a", "16", 0)}));
+  copy_->advance(14);
+  EXPECT_EQ(copy_->view(15), nullptr);
+  copy_->advance(15);
+  EXPECT_EQ(rows(*copy_->view(16)), "a=16@12/16 c=13@4/13");
+}
+
+TEST_F(EtcdCopy, TheWatchMayTellSoonerWhatThisProcessHasCommitted) {
+  copy_->commit(12, own({put("a", "12", 0)}));
+  EXPECT_TRUE(apply(*copy_, 12, {put("a", "12", 5), put("b", "", 12)}));  // 11: of other keys
+  EXPECT_EQ(copy_->version(), 12U);
+  EXPECT_TRUE(apply(*copy_, 13, {erased("a")}));
+  EXPECT_EQ(rows(*copy_->view(13)), "b=@12/12 c=2@4/8");
+}
+
+// If the watch tells nothing for long, no more is kept than is worth it.
+TEST_F(EtcdCopy, L8_NotAllThatWaitsIsKept) {
+  for (Version version = 20; version < 2'020; ++version) copy_->commit(version, {});
+  copy_->advance(19);
+  EXPECT_EQ(copy_->version(), 19U) << "the first one was dropped";
+  copy_->advance(1'900);
+  EXPECT_EQ(copy_->version(), 2'019U);
+}
+
 TEST_F(EtcdCopy, ThereIsAViewOnlyInStepAndOfWhatIsThere) {
   EXPECT_EQ(copy_->view(11), nullptr);
   copy_->set_in_step(false);
@@ -226,6 +277,7 @@ TEST(EtcdCopyRandom, EveryViewIsAsAPlainMapWasThen) {
     }
     std::vector<Copy::Change> list;
     for (auto& [key, change] : changes) list.push_back(std::move(change));
+    if (random_below(random, 2) == 0) copy->commit(version, own(list));
     ASSERT_TRUE(copy->apply(version, list));
     if (random_below(random, 3) == 0) kept.push_back({copy->view(version), plain});
     if (kept.size() < 8) continue;

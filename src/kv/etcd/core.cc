@@ -45,12 +45,7 @@ EtcdStore::Core::Core(EtcdOptions options, std::unique_ptr<etcd::Client> client,
 
 EtcdStore::Core::~Core() {
   if (feed_) feed_->close();
-  watch_.reset();
   session_.close();  // it tells the lanes when its lease is lost
-}
-
-void EtcdStore::Core::watch() {
-  if (options_.on_change) watch_.emplace(*client_, keys_, options_.on_change);
 }
 
 void EtcdStore::Core::note_corrupt(const Error& error) {
@@ -93,12 +88,11 @@ Result<etcd::Held<etcd::RangeResponse>> EtcdStore::Core::ask(const RangeRequest&
 
 // --- the copy ------------------------------------------------------------------------------------
 
-void EtcdStore::Core::keep_copy() {
-  // Servers with known faults leave out some of what a watch should tell.
-  if (options_.copy_bytes_max == 0 || options_.address.allow_old) return;
+void EtcdStore::Core::follow() {
+  if (!has_copy() && !options_.on_change) return;
   feed_ = std::make_unique<etcd::Feed>(
       *client_, keys_, [this](const RangeRequest& request) { return ask(request); },
-      options_.copy_bytes_max);
+      has_copy() ? options_.copy_bytes_max : 0, options_.on_change);
   feed_->start();
 }
 
@@ -109,7 +103,7 @@ bool EtcdStore::Core::wait_for_copy(std::chrono::steady_clock::time_point until)
 std::unique_ptr<etcd::Reader> EtcdStore::Core::reader(Access access, Version epoch) {
   auto remote = std::make_unique<etcd::RemoteReader>(
       keys_, [this](const RangeRequest& request) { return ask(request); });
-  if (!feed_) return remote;
+  if (!feed_ || !has_copy()) return remote;
   bool newest = access == Access::kRead;
   if (!newest) {
     const std::lock_guard lock(mutex_);
@@ -139,7 +133,7 @@ Result<std::unique_ptr<etcd::Copy::View>> EtcdStore::Core::newest_view(Version e
 
 void EtcdStore::Core::ask_first() {
   const std::lock_guard lock(mutex_);
-  if (feed_) ask_first_.insert(std::this_thread::get_id());
+  if (feed_ && has_copy()) ask_first_.insert(std::this_thread::get_id());
 }
 
 // --- the epoch -----------------------------------------------------------------------------------
@@ -263,12 +257,14 @@ Result<void> EtcdStore::Core::begin_epoch() {
 
 // --- commits -------------------------------------------------------------------------------------
 
-Result<void> EtcdStore::Core::add_writes(TxnRequest& request, const Lane& lane,
-                                         std::vector<EtcdWrite> writes) {
+Result<EtcdStore::Core::Changes> EtcdStore::Core::add_writes(TxnRequest& request, const Lane& lane,
+                                                             std::vector<EtcdWrite> writes) {
+  Changes changes;
   std::size_t index = 0;
   for (EtcdWrite& write : writes) {
     if (!write.value) {
       request.then.emplace_back(etcd::Delete{keys_.row(write.key)});
+      changes.push_back({std::move(write.key), std::nullopt, 0});
       continue;
     }
     std::uint64_t lease = 0;
@@ -276,11 +272,11 @@ Result<void> EtcdStore::Core::add_writes(TxnRequest& request, const Lane& lane,
       LK_ASSIGN(lease, session_.lease_for(write.lifetime));
     }
     // What the lane was last is nobody else's, ever: a ticket.
-    const std::string key =
-        write.appended ? appended_key(write.key, lane.modified, index++) : write.key;
-    request.then.emplace_back(etcd::Put{keys_.row(key), std::move(*write.value), lease});
+    std::string key = write.appended ? appended_key(write.key, lane.modified, index++) : write.key;
+    request.then.emplace_back(etcd::Put{keys_.row(key), *write.value, lease});
+    changes.push_back({std::move(key), std::move(write.value), 0});
   }
-  return {};
+  return changes;
 }
 
 Result<CommitResult> EtcdStore::Core::commit(const etcd::Guards& guards,
@@ -293,11 +289,16 @@ Result<CommitResult> EtcdStore::Core::commit(const etcd::Guards& guards,
   request.compares.push_back(same_epoch(epoch));
   request.otherwise = {Get{lane.key}, Get{keys_.epoch()}};
   request.then.push_back(etcd::Lanes::rewritten(lane, lane.request));
-  if (auto added = add_writes(request, lane, std::move(writes)); !added) {
+  auto changes = add_writes(request, lane, std::move(writes));
+  if (!changes) {
     lanes_.give_back(std::move(lane));
-    return fail(std::move(added.error()));
+    return fail(std::move(changes.error()));
   }
   const TxnAnswer answer = send(request);
+  const TxnResponse& response = answer.response.message;
+  if (feed_ && answer.end == TxnAnswer::End::kDone && response.succeeded) {
+    feed_->commit(epoch, response.header.revision, std::move(*changes));
+  }
   return settle(std::move(lane), answer, put, read_at);
 }
 

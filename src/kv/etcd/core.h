@@ -20,7 +20,6 @@
 #include "kv/etcd/reader.h"
 #include "kv/etcd/seen.h"
 #include "kv/etcd/session.h"
-#include "kv/etcd/watch.h"
 
 namespace lockkeeper::kv {
 
@@ -39,8 +38,7 @@ class EtcdStore::Core {
 
   // Reads the epoch's row; makes it if there is none.
   Result<void> read_epoch();
-  void watch();          // if somebody listens
-  void keep_copy();      // if there shall be one
+  void follow();         // if there is to be a copy, or somebody listens
   Result<void> check();  // store_corrupt, until a new epoch is there
   Epoch epoch() const;
   Version epoch_version() const;  // of its row
@@ -73,13 +71,16 @@ class EtcdStore::Core {
   Result<etcd::Held<etcd::RangeResponse>> ask(const etcd::RangeRequest& request);
   void note_corrupt(const Error& error);
   Result<void> make_epoch();
-  Result<void> add_writes(etcd::TxnRequest& request, const etcd::Lane& lane,
-                          std::vector<EtcdWrite> writes);
+  using Changes = std::vector<etcd::Copy::Change>;
+  Result<Changes> add_writes(etcd::TxnRequest& request, const etcd::Lane& lane,
+                             std::vector<EtcdWrite> writes);
   Result<CommitResult> settle(etcd::Lane lane, const etcd::TxnAnswer& answer, bool put,
                               Version read_at);
   Result<CommitResult> settled(etcd::Lane lane, etcd::Lanes::Fate fate, const Error& error);
   Result<CommitResult> conflict(etcd::Lane lane, const etcd::TxnResponse& response);
   etcd::Compare same_epoch(Version epoch) const;
+  // Servers with known faults leave out some of what a watch should tell.
+  bool has_copy() const { return options_.copy_bytes_max > 0 && !options_.address.allow_old; }
 
   const EtcdOptions options_;
   const etcd::Keys keys_;
@@ -91,7 +92,6 @@ class EtcdStore::Core {
   std::optional<Error> corrupt_;
   etcd::Session session_;
   etcd::Lanes lanes_;
-  std::optional<etcd::Watch> watch_;
   // Of the newest answer to a transaction. What a later one reads from the copy is not older.
   std::atomic<Version> floor_ = 0;
   std::set<std::thread::id> ask_first_;

@@ -13,8 +13,7 @@ Result<std::unique_ptr<EtcdStore>> EtcdStore::open(EtcdOptions options) {
   LK_ASSIGN(auto client, etcd::Client::open(options.address, options.patience));
   auto core = std::make_shared<Core>(std::move(options), std::move(client), std::move(seen));
   LK_CHECK(core->read_epoch());
-  core->watch();
-  core->keep_copy();
+  core->follow();
   return std::unique_ptr<EtcdStore>(new EtcdStore(std::move(core)));
 }
 

@@ -20,6 +20,8 @@ constexpr milliseconds kFirstPause{50};  // before it begins again, and twice th
 constexpr milliseconds kLongestPause{1000};
 constexpr seconds kPauseIfTooLarge{600};
 
+constexpr auto kForever = steady_clock::time_point::max();
+
 constexpr seconds kAskIfSilentFor{1};
 constexpr seconds kLeaveIfSilentFor{5};
 
@@ -31,14 +33,18 @@ constexpr milliseconds kAskEvery{20};
 }  // namespace
 
 struct Feed::State {
-  State(Keys of, std::size_t most) : keys(std::move(of)), most_bytes(most) {}
+  State(Keys of, std::size_t most, Heard to)
+      : keys(std::move(of)), most_bytes(most), heard(std::move(to)) {}
   void hear(std::uint64_t from, std::string_view message);
+  void tell(std::uint64_t from, const WatchResponse& response);
   void ended(std::uint64_t from, Revisions::Next why);
   void end(Revisions::Next why);  // REQUIRES: mutex
 
   const Keys keys;
   const std::size_t most_bytes;
-  mutable std::mutex mutex;
+  const Heard heard;
+  std::mutex telling;        // held while `heard` is called; taken before `mutex`
+  mutable std::mutex mutex;  // protects what is below
   std::condition_variable changed;
   std::shared_ptr<Copy> copy;
   std::uint64_t turn = 0;  // of the stream in use
@@ -46,15 +52,15 @@ struct Feed::State {
   bool stopping = false;
   bool reload = false;
   Revisions::Next why = Revisions::Next::kGoOn;  // it is not open any more
-  std::optional<Revisions> revisions;            // of the stream in use
+  std::optional<Revisions> revisions;            // of the stream in use; none: there is no copy
   Client::Stream stream;
-  steady_clock::time_point heard;
+  steady_clock::time_point last_heard;
 };
 
-Feed::Feed(Client& client, Keys keys, RemoteReader::Ask ask, std::size_t most_bytes)
+Feed::Feed(Client& client, Keys keys, RemoteReader::Ask ask, std::size_t most_bytes, Heard heard)
     : client_(client),
       ask_(std::move(ask)),
-      state_(std::make_shared<State>(std::move(keys), most_bytes)) {}
+      state_(std::make_shared<State>(std::move(keys), most_bytes, std::move(heard))) {}
 
 Feed::~Feed() {
   close();
@@ -66,6 +72,7 @@ void Feed::start() {
 
 void Feed::close() {
   {
+    const std::lock_guard nobody_is_told(state_->telling);
     const std::lock_guard lock(state_->mutex);
     state_->stopping = true;
     state_->end(Revisions::Next::kAgain);
@@ -98,6 +105,15 @@ std::unique_ptr<Copy::View> Feed::view(Version epoch, Version at_least) {
   }
   if (!there) copy->note_late(at_least);
   return copy->view(at_least);
+}
+
+void Feed::commit(Version epoch, Version version, std::vector<Copy::Change> changes) {
+  std::shared_ptr<Copy> copy;
+  {
+    const std::lock_guard lock(state_->mutex);
+    copy = state_->copy;
+  }
+  if (copy != nullptr && copy->epoch() == epoch) copy->commit(version, std::move(changes));
 }
 
 void Feed::ask_progress() {
@@ -137,12 +153,33 @@ void Feed::State::ended(std::uint64_t from, Revisions::Next reason) {
 
 void Feed::State::hear(std::uint64_t from, std::string_view message) {
   const auto response = decode_watch(message);
-  const std::lock_guard lock(mutex);
-  if (from != turn || !open) return;
-  heard = steady_clock::now();
-  const auto next = response ? revisions->hear(*response) : Revisions::Next::kReload;
-  if (next != Revisions::Next::kGoOn) end(next);
-  if (response && response->created) changed.notify_all();
+  {
+    const std::lock_guard lock(mutex);
+    if (from != turn || !open) return;
+    last_heard = steady_clock::now();
+    auto next = Revisions::Next::kGoOn;
+    if (!response) next = Revisions::Next::kReload;
+    // etcd leaves the stream open when it has cancelled what was on it.
+    if (response && response->canceled) next = Revisions::Next::kAgain;
+    if (response && revisions) next = revisions->hear(*response);
+    if (next != Revisions::Next::kGoOn) end(next);
+    if (response && response->created) changed.notify_all();
+  }
+  if (response && heard) tell(from, *response);
+}
+
+void Feed::State::tell(std::uint64_t from, const WatchResponse& response) {
+  std::vector<std::string> rows;
+  for (const WatchResponse::Event& event : response.events) {
+    if (event.kv.key.starts_with(keys.rows())) rows.emplace_back(keys.key_of(event.kv.key));
+  }
+  if (rows.empty() && !response.created) return;
+  const std::lock_guard telling_now(telling);
+  {
+    const std::lock_guard lock(mutex);
+    if (stopping || from != turn) return;
+  }
+  heard(rows);
 }
 
 // --- its own thread ------------------------------------------------------------------------------
@@ -156,7 +193,8 @@ void Feed::run() {
     std::unique_lock lock(state.mutex);
     if (why == Revisions::Next::kReload || why == Revisions::Next::kTooLarge) state.copy.reset();
     if (steady_clock::now() - began > kLongestPause) pause = kFirstPause;
-    const milliseconds now = why == Revisions::Next::kTooLarge ? kPauseIfTooLarge : pause;
+    const bool too_large = why == Revisions::Next::kTooLarge && !state.heard;
+    const milliseconds now = too_large ? kPauseIfTooLarge : pause;
     state.changed.wait_for(lock, now, [&] { return state.stopping; });
     if (state.stopping) return;
     pause = std::min(2 * pause, kLongestPause);
@@ -170,6 +208,7 @@ Revisions::Next Feed::turn() {
     state_->reload = false;
     copy = state_->copy;
   }
+  if (state_->most_bytes == 0) return follow(nullptr, kForever);
   if (copy != nullptr) {
     const auto fits = still_fits(*copy);
     if (!fits) return Revisions::Next::kAgain;
@@ -177,10 +216,11 @@ Revisions::Next Feed::turn() {
   } else {
     auto loaded = load();
     if (!loaded) return Revisions::Next::kAgain;
-    if (*loaded == nullptr) return Revisions::Next::kTooLarge;
+    if (*loaded == nullptr && !state_->heard) return Revisions::Next::kTooLarge;
     copy = std::move(*loaded);
   }
-  return follow(copy);
+  const auto until = copy != nullptr ? kForever : steady_clock::now() + kPauseIfTooLarge;
+  return follow(copy, until);
 }
 
 Result<Held<RangeResponse>> Feed::ask_for_epoch() {
@@ -194,8 +234,9 @@ Result<Held<RangeResponse>> Feed::ask_for_epoch() {
 // A quorum is asked, so the member that answers has what the copy has, unless the cluster was
 // restored.
 Result<bool> Feed::still_fits(const Copy& copy) {
+  const Version version = copy.version();  // before others commit
   LK_ASSIGN(const auto answer, ask_for_epoch());
-  return answer.message.header.revision >= copy.version() &&
+  return answer.message.header.revision >= version &&
          answer.message.kvs.front().mod_revision == copy.epoch();
 }
 
@@ -232,20 +273,21 @@ Result<std::shared_ptr<Copy>> Feed::load() {
   }
 }
 
-// Until the watch ends; why it did.
-Revisions::Next Feed::follow(const std::shared_ptr<Copy>& copy) {
+// Until the watch ends, or it is that late; why. Without a copy it only listens.
+Revisions::Next Feed::follow(const std::shared_ptr<Copy>& copy, steady_clock::time_point until) {
   const std::shared_ptr<State> state = state_;
   const Range watched = state->keys.watched();
   std::unique_lock lock(state->mutex);
   if (state->reload || state->stopping) return Revisions::Next::kReload;
   const std::uint64_t turn = ++state->turn;
   state->copy = copy;
-  state->revisions.emplace(state->keys, copy, state->most_bytes);
+  state->revisions.reset();
+  if (copy != nullptr) state->revisions.emplace(state->keys, copy, state->most_bytes);
   state->open = true;
-  state->heard = steady_clock::now();
+  state->last_heard = steady_clock::now();
   lock.unlock();
   auto stream = client_.watch(
-      encode_watch(watched.from, watched.to, copy->version() + 1),
+      encode_watch(watched.from, watched.to, copy != nullptr ? copy->version() + 1 : 0),
       {[state, turn](std::string_view said) { state->hear(turn, said); },
        [state, turn](const Answer&) { state->ended(turn, Revisions::Next::kAgain); }});
   lock.lock();
@@ -256,9 +298,12 @@ Revisions::Next Feed::follow(const std::shared_ptr<Copy>& copy) {
   }
   while (state->open) {
     state->changed.wait_for(lock, kAskIfSilentFor, [&] { return !state->open; });
-    const auto silent = steady_clock::now() - state->heard;
+    const auto now = steady_clock::now();
+    if (now >= until) state->end(Revisions::Next::kAgain);
+    const auto silent = now - state->last_heard;
+    if (copy == nullptr || silent < kAskIfSilentFor) continue;
     if (silent >= kLeaveIfSilentFor) state->end(Revisions::Next::kAgain);
-    if (!state->open || silent < kAskIfSilentFor) continue;
+    if (!state->open) continue;
     lock.unlock();
     ask_progress();
     lock.lock();
