@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kSweptPerAcquire = 4;
 constexpr std::uint64_t kTrimEvery = 64;
-constexpr std::uint64_t kTrimOftenEvery = 4;  // where a commit takes only a few rows
+constexpr std::uint64_t kTrimOftenEvery = 16;  // where a commit takes only a few rows
 constexpr std::size_t kTrimmedAtOnce = 256;
 constexpr std::size_t kParentDepthMax = 8;
 

@@ -77,7 +77,7 @@ Result<void> trim_history(State& state, std::size_t most) {
     ++count.events;
     return ++looked < kCountedAtOnce;
   }));
-  const std::size_t room = std::min(most, state.txn().left().writes / 4);
+  const std::size_t room = std::min(most, state.txn().left().writes / 2);
   const std::uint64_t beyond = count.events > kept ? count.events - kept : 0;
   LK_ASSIGN(const std::vector<std::string> old,
             oldest(state, static_cast<std::size_t>(std::min<std::uint64_t>(beyond, room))));
