@@ -19,7 +19,9 @@ namespace lockkeeper::layout {
 namespace {
 
 constexpr int kAttemptsMax = 64;
-constexpr int kCommitsMax = 10'000;  // of one piece of work
+constexpr std::chrono::seconds kTurnMost(1);  // whoever is before this one may get no answer
+constexpr std::uint64_t kRefused = 0;         // the line of those who commit again
+constexpr int kCommitsMax = 10'000;           // of one piece of work
 constexpr int kTicketRandomBits = 20;
 
 std::atomic<std::uint64_t> g_forks = 0;  // between the first process and this one
@@ -165,6 +167,7 @@ std::uint64_t LockTable::ticket_at(std::int64_t wall_ms) {
 Result<kv::Version> LockTable::write(const Work& work, const std::function<void()>& committed) {
   LK_ASSIGN(kv::Store* const store, this->store(true));
   int attempts = 0;
+  std::optional<Turns::Turn> turn;
   for (int commits = 0; commits < kCommitsMax;) {
     bool again = false;
     std::vector<std::uint64_t> words;
@@ -191,10 +194,16 @@ Result<kv::Version> LockTable::write(const Work& work, const std::function<void(
                         " times while this was being decided",
                     "try again");
       }
+      // Those that were refused once go one after the other: all at once, they refuse each other.
+      if (!turn) {
+        turn = turns_.take(kRefused, kTurnMost);
+        continue;
+      }
       const auto jitter = runtime_.random->next() % static_cast<std::uint64_t>(attempts * 2 + 1);
       std::this_thread::sleep_for(std::chrono::milliseconds(jitter));
       continue;
     }
+    turn.reset();
     wake(words);
     if (committed) committed();
     ++commits;
@@ -202,6 +211,11 @@ Result<kv::Version> LockTable::write(const Work& work, const std::function<void(
     if (!again) return done.version;
   }
   return fail(Code::kLimitExceeded, "more than " + std::to_string(kCommitsMax) + " commits needed");
+}
+
+Turns::Turn LockTable::turn_of(const core::Owner& owner) {
+  if (!is_shared()) return {};
+  return turns_.take(hash64(owner.agent, owner.session) | 1, kTurnMost);
 }
 
 Result<bool> LockTable::has_store() {

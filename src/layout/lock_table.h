@@ -18,6 +18,7 @@
 #include "host/live_slots.h"
 #include "host/waker.h"
 #include "layout/runtime.h"
+#include "layout/turns.h"
 
 namespace lockkeeper::layout {
 
@@ -45,6 +46,10 @@ class LockTable final : private core::Prober {
   // more. Calls `committed` after each commit. Returns the last version.
   using Work = std::function<Result<bool>(core::Table&)>;
   Result<kv::Version> write(const Work& work, const std::function<void()>& committed = {});
+
+  // All that one owner does changes one row (core/rows.h). Where commits would refuse each other
+  // for it, they take turns; held around write().
+  Turns::Turn turn_of(const core::Owner& owner);
 
   using Write = std::function<Result<kv::Version>(const Work&, const std::function<void()>&)>;
 
@@ -100,6 +105,8 @@ class LockTable final : private core::Prober {
 
   std::atomic<std::uint64_t> bits_ = 0;     // the state of the tickets' random bits
   std::atomic<std::uint64_t> bits_of_ = 0;  // the process they were begun for, see ticket_bits()
+
+  Turns turns_;
 
   mutable std::mutex mutex_;  // protects everything below
   std::vector<std::unique_ptr<const realm::Settings>> all_settings_;

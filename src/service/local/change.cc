@@ -99,6 +99,7 @@ Result<kv::Version> Change::write(const layout::LockTable::Work& work, const Kep
     }
     return again;
   };
+  const layout::Turns::Turn turn = table_.turn_of(caller_.owner);
   return table_.write(with_notices, [&] {
     if (repeated_) return;
     began_ |= kept.answer != nullptr;
