@@ -11,8 +11,10 @@
 namespace lockkeeper::hub {
 namespace {
 
-// All need the stores, and more threads only contend for them.
+// All need the stores, and more threads only contend for them. If one is on other machines, they
+// mostly wait for its answers.
 constexpr std::size_t kThreadsMax = 4;
+constexpr std::size_t kThreadsMaxIfFar = 32;
 constexpr std::size_t kPausesMax = 512;
 constexpr std::size_t kQueueMax = 10'000;
 
@@ -60,7 +62,7 @@ Hub::Hub(Desk& desk, HubRealms& realms, Tokens* tokens, const service::Runtime& 
       coordinator_(desk, realms, runtime),
       lfs_(desk, realms),
       mcp_(desk, realms, pool_, std::move(version)),
-      pool_(kThreadsMax, kPausesMax, kQueueMax) {
+      pool_(desk.shared != nullptr ? kThreadsMaxIfFar : kThreadsMax, kPausesMax, kQueueMax) {
   desk_.changed = [this] { feed_.poke(); };  // before anybody calls
 }
 
