@@ -102,6 +102,9 @@ class Door final : public service::Service {
   // Makes the request of that id known to waits(), if it is one of this person's; also one of an
   // earlier life of the hub. The outcome, if it has left the queue.
   Result<std::optional<service::AcquireResult>> find_wait(const core::LeaseId& id);
+  // The same, and then Waits::ask(). If another connection of its client was told the outcome just
+  // now, this one is told it, too.
+  Result<std::uint64_t> ask(const core::LeaseId& id, std::int64_t at_most_ms, Waits::Then then);
   Waits& waits() { return desk_.waits; }
 
  private:

@@ -96,11 +96,9 @@ struct OneHub {
   }
   // Waits until it is decided.
   Waits::Outcome ask(const core::LeaseId& id) {
-    auto before = door().find_wait(id);
-    if (!before) return fail(before.error());
-    if (*before) return **before;
     std::promise<Waits::Outcome> got;
-    desk->waits.ask(id, 3'600'000, [&](const Waits::Outcome& outcome) { got.set_value(outcome); });
+    const auto tell = [&](const Waits::Outcome& outcome) { got.set_value(outcome); };
+    if (const auto asked = door().ask(id, 3'600'000, tell); !asked) return fail(asked.error());
     return got.get_future().get();
   }
   service::ListReply list() { return door().list({}).value().value; }

@@ -131,15 +131,12 @@ void Rest::handle(const Visit& visit) {
 
 // --- waiting -------------------------------------------------------------------------------------
 
-void Rest::ask_later(const core::LeaseId& id, std::int64_t at_most_ms,
-                     const std::shared_ptr<http::Reply>& reply,
-                     std::function<Answer(const Waits::Outcome&)> answer_of) {
-  const auto asker =
-      desk_.waits.ask(id, std::clamp<std::int64_t>(at_most_ms, 0, kAskMostMs),
-                      [reply, answer_of = std::move(answer_of)](const Waits::Outcome& outcome) {
-                        answer(*reply, answer_of(outcome));
-                      });
-  reply->on_gone([&waits = desk_.waits, asker] { waits.gone(asker); });
+Result<void> Rest::tell_outcome(Door& door, const core::LeaseId& id, std::int64_t at_most_ms,
+                                const std::shared_ptr<http::Reply>& reply, Waits::Then tell) {
+  LK_ASSIGN(const std::uint64_t asker,
+            door.ask(id, std::clamp<std::int64_t>(at_most_ms, 0, kAskMostMs), std::move(tell)));
+  if (asker != 0) reply->on_gone([&waits = desk_.waits, asker] { waits.gone(asker); });
+  return {};
 }
 
 Result<void> Rest::wait(const Visit& visit) {
@@ -149,18 +146,12 @@ Result<void> Rest::wait(const Visit& visit) {
   if (visit.target.query.contains("for")) {
     LK_ASSIGN(at_most_ms, parse_duration_ms(visit.target.value("for")));
   }
-  LK_ASSIGN(const auto before, here->door.find_wait(id));
-  const auto answer_of = [this](const Waits::Outcome& now) {
-    if (!now) return refused(now.error());
+  const auto tell = [this, reply = visit.reply](const Waits::Outcome& now) {
+    if (!now) return answer(*reply, refused(now.error()));
     if (now->outcome != core::Outcome::kQueued) desk_.metrics.answered(now->outcome);
-    return outcome(*now, {});
+    answer(*reply, outcome(*now, {}));
   };
-  if (before) {
-    answer(*visit.reply, answer_of(*before));
-  } else {
-    ask_later(id, at_most_ms, visit.reply, answer_of);
-  }
-  return {};
+  return tell_outcome(here->door, id, at_most_ms, visit.reply, tell);
 }
 
 // Whoever leaves wants nothing more: what was granted meanwhile is given back.
@@ -205,21 +196,12 @@ Result<void> Rest::call(const Visit& visit) {
   }
   LK_ASSIGN(const auto call,
             service::wire::from_json<service::AwaitCall>(json.value("with", Json()), desk_.clock));
-  const auto before = here->door.find_wait(call.id);
-  if (!before) {  // what it was granted has ended, perhaps: the table knows
-    reply_with(service::wire::serve(here->door, visit.request.body, desk_.clock));
-    return {};
-  }
   const auto tell = [reply_with, &clock = desk_.clock](const Waits::Outcome& outcome) {
     reply_with(wire_text(outcome, clock));
   };
-  if (*before) {
-    tell(**before);
-    return {};
-  }
-  const auto asker =
-      desk_.waits.ask(call.id, std::clamp<std::int64_t>(call.at_most_ms, 0, kAskMostMs), tell);
-  visit.reply->on_gone([&all = desk_.waits, asker] { all.gone(asker); });
+  const auto told = tell_outcome(here->door, call.id, call.at_most_ms, visit.reply, tell);
+  // What it was granted has ended, perhaps: the table knows.
+  if (!told) reply_with(service::wire::serve(here->door, visit.request.body, desk_.clock));
   return {};
 }
 

@@ -59,9 +59,8 @@ class Rest {
   std::optional<Result<Answer>> about_the_hub(const Visit& visit);
 
   Result<std::unique_ptr<Seat>> seat(const Visit& visit);
-  void ask_later(const core::LeaseId& id, std::int64_t at_most_ms,
-                 const std::shared_ptr<http::Reply>& reply,
-                 std::function<Answer(const Waits::Outcome&)> answer_of);
+  Result<void> tell_outcome(Door& door, const core::LeaseId& id, std::int64_t at_most_ms,
+                            const std::shared_ptr<http::Reply>& reply, Waits::Then tell);
   Answer outcome(const service::AcquireResult& result, const std::vector<std::string>& asked);
 
   Desk& desk_;

@@ -135,14 +135,11 @@ void Waits::changed(const std::vector<core::LeaseId>& ids) {
   for (const auto& [realm, those] : words) realm->site.table().wake(those);
 }
 
-std::uint64_t Waits::ask(const core::LeaseId& id, std::int64_t at_most_ms, Then then) {
+std::optional<std::uint64_t> Waits::ask(const core::LeaseId& id, std::int64_t at_most_ms,
+                                        Then then) {
   std::unique_lock hold(mutex_);
   const auto found = entries_.find(id);
-  if (found == entries_.end()) {
-    hold.unlock();
-    then(no_wait(id));
-    return 0;
-  }
+  if (found == entries_.end()) return std::nullopt;
   const std::shared_ptr<Entry> entry = found->second;
   if (entry->outcome && !entry->busy) {  // if it is busy, that is being given back
     const Outcome outcome = std::move(*entry->outcome);

@@ -52,8 +52,9 @@ class Waits {
   // nullopt: there is none of that id.
   std::optional<Wait> find(const core::LeaseId& id) const;
   // `then` is called once, from any thread: with the outcome, or with kQueued after `at_most_ms`.
-  // Returns a number for gone(): its client is not there any more.
-  std::uint64_t ask(const core::LeaseId& id, std::int64_t at_most_ms, Then then);
+  // Returns a number for gone(): its client is not there any more. nullopt: there is none of that
+  // id, and `then` is not called.
+  std::optional<std::uint64_t> ask(const core::LeaseId& id, std::int64_t at_most_ms, Then then);
   void gone(std::uint64_t asker);
   // It leaves the queue. The answer is `why`, unless it was granted before. Without an owner in the
   // call, whoever waits is meant.

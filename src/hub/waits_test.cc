@@ -67,8 +67,9 @@ class WaitsTest : public testing::Test {
   }
   Waits::Outcome ask(const core::LeaseId& id) {
     std::promise<Waits::Outcome> got;
-    desk_->waits.ask(id, 3'600'000, [&](const Waits::Outcome& outcome) { got.set_value(outcome); });
-    return got.get_future().get();
+    const auto tell = [&](const Waits::Outcome& outcome) { got.set_value(outcome); };
+    if (desk_->waits.ask(id, 3'600'000, tell)) return got.get_future().get();
+    return fail(Code::kNotFound, "it does not wait");
   }
   // What is told to whoever asks at the moment when the table wakes somebody.
   std::future<Waits::Outcome> ask_when_next_woken(const core::LeaseId& id) {
@@ -215,6 +216,21 @@ TEST_F(WaitsTest, WhoeverAsksKeepsItAsLongAsItTakes) {
   EXPECT_EQ(got.get_future().get()->outcome, core::Outcome::kGranted);
 }
 
+// A connection is taken for lost, and the client asks through another one when the first is told.
+TEST_F(WaitsTest, L4_WhoeverAsksAfterAnotherConnectionWasToldIsTold) {
+  const auto queued = acquire("waiter", true);
+  std::promise<void> first;
+  desk_->waits.ask(queued.lease.id, kKeptMs, [&](const auto&) { first.set_value(); });
+  release("holder");
+  first.get_future().wait();
+  const auto nobody = [](const auto&) { FAIL() << "there is nothing to tell"; };
+  EXPECT_EQ(desk_->waits.ask(queued.lease.id, kKeptMs, nobody), std::nullopt);
+  std::promise<Waits::Outcome> second;
+  const auto tell = [&](const Waits::Outcome& outcome) { second.set_value(outcome); };
+  EXPECT_EQ(door().ask(queued.lease.id, kKeptMs, tell), 0U);
+  EXPECT_EQ(second.get_future().get()->outcome, core::Outcome::kGranted);
+}
+
 TEST_F(WaitsTest, AHandoffThatNobodyFetchesIsGivenBackAfterAMinute) {
   const auto queued = acquire("waiter", true);
   release("holder");
@@ -295,7 +311,7 @@ TEST_F(WaitsTest, AClientThatGoesAwayHasAMinuteFromThenOn) {
   const auto queued = acquire("waiter", true);
   const auto asker = desk_->waits.ask(queued.lease.id, 10 * kKeptMs, [](const auto&) {});
   clock_.advance(2 * kKeptMs);
-  desk_->waits.gone(asker);
+  desk_->waits.gone(asker.value());
   EXPECT_EQ(list().waiters.size(), 1U);
   clock_.advance(kKeptMs);
   eventually([&] { return desk_->waits.count() == 0; });
