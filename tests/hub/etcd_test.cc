@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "etcd/cluster.h"
+#include "etcd/proxy.h"
 #include "hub/hub_peer.h"
 #include "realm/server.h"
 
@@ -232,6 +233,48 @@ TEST_F(HubOnEtcd, I3_F28_ARestoredClusterIsRefusedUntilTheDoctorHasRepairedIt) {
   const HubAnswer granted = ask_for(hub, alice_, "src/b.py");
   ASSERT_EQ(granted.status, 200) << granted.body;
   EXPECT_GT(granted.json["lease"]["fence"].get<std::uint64_t>(), fence);
+}
+
+// One of the hub's two ways to etcd goes wrong, and it finds the other one.
+class HubOnABadWay : public HubOnEtcd {
+ protected:
+  HubServer serve(const std::string& prefix) {
+    const std::string good = etcd_testing::shared_cluster().endpoint(0);
+    way_ = std::make_unique<etcd_testing::Proxy>(good);
+    HubServer hub(here_, {"--store", "etcd://" + way_->endpoint() + "," + good + prefix});
+    EXPECT_EQ(ask_for(hub, alice_, "warm").status, 200);  // what commits need is there
+    return hub;
+  }
+  std::unique_ptr<etcd_testing::Proxy> way_;
+};
+
+TEST_F(HubOnABadWay, F24_I1_ACommitThatArrivesAfterItsRetryWasReleasedGrantsNothing) {
+  HubServer hub = serve("/late");
+  HubPeer peer(hub.port(), alice_, "a");
+  way_->hold_requests();
+  const HubAnswer granted = ask_for(hub, alice_, "src/a.py");
+  ASSERT_EQ(granted.status, 200) << granted.body;
+  ASSERT_EQ(peer.post("/v1/release", {{"all", true}}).status, 200);
+  way_->deliver();
+  const Json all = peer.get("/v1/list?realm=app").json;
+  EXPECT_EQ(all["leases"], Json::array()) << all;
+  EXPECT_EQ(ask_for(hub, alice_, "src/").status, 200);
+}
+
+TEST_F(HubOnABadWay, F24_I8_ACommitWhoseAnswerIsLostIsMadeOnce) {
+  HubServer hub = serve("/lost");
+  way_->lose_answers();
+  const HubAnswer granted = ask_for(hub, alice_, "src/a.py");
+  ASSERT_EQ(granted.status, 200) << granted.body;
+  EXPECT_EQ(granted.json["outcome"], "granted") << "nobody has asked for it before";
+  int grants = 0;
+  HubPeer peer(hub.port(), alice_);
+  const Json events = peer.get("/v1/events?realm=app&since=0").json["events"];
+  for (const Json& event : events) {
+    const bool of_it = event.dump().find("src/a.py") != std::string::npos;
+    grants += of_it && event["event"] == "granted" ? 1 : 0;
+  }
+  EXPECT_EQ(grants, 1) << events;
 }
 
 TEST_F(HubOnEtcd, OtherCommandsSayThatAHubHasIt) {
