@@ -19,7 +19,7 @@ void RestClient::pair(const std::string& path) {
 }
 
 Row crowd_row(const Setup& setup, const std::string& name, int port, int clients,
-              const std::function<std::string(int)>& agent) {
+              const std::function<core::Owner(int)>& owner) {
   struct Lane {
     std::unique_ptr<RestClient> client;
     int turn = 0;
@@ -28,7 +28,8 @@ Row crowd_row(const Setup& setup, const std::string& name, int port, int clients
   std::vector<Lane> lanes;
   const Fd poll(::epoll_create1(EPOLL_CLOEXEC));
   for (int i = 0; i < clients; ++i) {
-    lanes.push_back({std::make_unique<RestClient>(port, agent(i)), 0, {}});
+    const core::Owner who = owner(i);
+    lanes.push_back({std::make_unique<RestClient>(port, who.agent, who.session), 0, {}});
     epoll_event event{.events = EPOLLIN, .data = {.u32 = static_cast<std::uint32_t>(i)}};
     ::epoll_ctl(poll.get(), EPOLL_CTL_ADD, lanes.back().client->fd(), &event);
   }

@@ -7,6 +7,7 @@
 #include "bench/peers/http_lane.h"
 #include "bench/report.h"
 #include "bench/setup.h"
+#include "core/types.h"
 
 namespace lockkeeper::bench {
 
@@ -15,8 +16,9 @@ inline constexpr const char* kRestName = "POST /v1/acquire, /v1/release";
 // One client of the hub, with one connection.
 class RestClient {
  public:
-  RestClient(int port, const std::string& agent)
-      : http_(port, "Lockkeeper-Agent: " + agent + "\r\n") {}
+  RestClient(int port, const std::string& agent, const std::string& session = "")
+      : http_(port, "Lockkeeper-Agent: " + agent + "\r\n" +
+                        (session.empty() ? "" : "Lockkeeper-Session: " + session + "\r\n")) {}
   int fd() const { return http_.fd(); }
 
   void start(const char* verb, const std::string& path) const {
@@ -31,8 +33,8 @@ class RestClient {
 };
 
 // All of them at once, from one thread: each sends its next request when the last was answered.
-// `agent` names the client with that number.
+// `owner` says who the client with that number is.
 Row crowd_row(const Setup& setup, const std::string& name, int port, int clients,
-              const std::function<std::string(int)>& agent);
+              const std::function<core::Owner(int)>& owner);
 
 }  // namespace lockkeeper::bench

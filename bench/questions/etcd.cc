@@ -18,6 +18,7 @@ namespace {
 constexpr int kAtOnce = 16;
 constexpr int kPathsHeld = 100;
 constexpr const char* kEtcdHubName = "POST /v1/acquire, /v1/release, on etcd";
+constexpr const char* kOneSessionName = "the same, all of one session";
 constexpr const char* kRawName = "etcd, two transactions of the same shape";
 constexpr const char* kLockApiName = "etcd's lock API, lock + unlock";
 
@@ -137,10 +138,13 @@ void ask_etcd_load(const Setup& setup, Answer& answer) {
   const auto all = start_hub(setup, "etcd-load", answer);
   if (!all) return;
   setup.progress->say("measuring " + std::to_string(kAtOnce) + " clients");
-  const auto same_agent = [](int) { return std::string("bench"); };
+  const auto own_session = [](int i) { return core::Owner{"bench", std::to_string(i)}; };
+  const auto one_session = [](int) { return core::Owner{"bench", "all"}; };
   const double before = all->cluster->transactions();
-  Row ours = crowd_row(setup, kEtcdHubName, all->hub->port, kAtOnce, same_agent);
+  Row ours = crowd_row(setup, kEtcdHubName, all->hub->port, kAtOnce, own_session);
   const double sent = all->cluster->transactions() - before;
+  Row crowded = crowd_row(setup, kOneSessionName, all->hub->port, kAtOnce, one_session);
+  crowded.durability = "full";
   const auto commits = 2 * static_cast<double>(ours.samples.count());
   ours.durability = "full";
   Row raw = raw_crowd(setup, *all);
@@ -155,10 +159,14 @@ void ask_etcd_load(const Setup& setup, Answer& answer) {
                             .must = 1.1});
   answer.rows.push_back(std::move(ours));
   answer.rows.push_back(std::move(raw));
+  answer.rows.push_back(std::move(crowded));
   answer.notes.push_back(
       "each client with one request on its way; etcd's own: " + std::to_string(kAtOnce) +
       " threads, each with a connection. Transactions are those that the members "
-      "have counted, also those that only confirm a read");
+      "have counted, also those that only confirm a read. An owner's claims are counted in one "
+      "row, "
+      "which its requests change one after the other: so 16 clients that share a session wait for "
+      "each other");
 }
 
 }  // namespace lockkeeper::bench

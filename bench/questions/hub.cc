@@ -68,8 +68,9 @@ void ask_hub_load(const Setup& setup, Answer& answer) {
   const OurServer hub = hub_over(setup, folder);
   if (!hub.ready) return answer.skipped.push_back("the hub did not begin");
   setup.progress->say("measuring " + grouped(clients) + " clients");
-  Row row = crowd_row(setup, kRestName, hub.port, clients,
-                      [](int i) { return "lane" + std::to_string(i); });
+  Row row = crowd_row(setup, kRestName, hub.port, clients, [](int i) {
+    return core::Owner{"lane" + std::to_string(i), ""};
+  });
   answer.targets.push_back({.what = "pairs a second",
                             .value = row.per_second,
                             .unit = "",
