@@ -4,8 +4,8 @@
 
 #include "base/assert.h"
 #include "base/bytes.h"
-#include "core/presence.h"
 #include "core/history.h"
+#include "core/presence.h"
 #include "core/table.h"
 
 namespace lockkeeper::core {
