@@ -33,7 +33,7 @@ void print_usage() {
              "usage: lockkeeper_bench [--json | --markdown] [--only ID]… [--list]\n"
              "                        [--seconds N] [--held N] [--many N] [--globs N] "
              "[--waiters N] [--foreign N]\n"
-             "                        [--packages N]\n");
+             "                        [--packages N] [--program FILE]\n");
 }
 
 bool is_question(const std::string& id) {
@@ -45,6 +45,11 @@ bool take_value(Options& options, const std::string& word, const std::string& va
   if (word == "--only") {
     options.only.push_back(value);
     return is_question(value);
+  }
+  if (word == "--program") {
+    std::error_code missing;
+    options.setup.lockkeeper = std::filesystem::canonical(value, missing);
+    return !missing;
   }
   char* end = nullptr;
   const double number = std::strtod(value.c_str(), &end);
@@ -126,7 +131,9 @@ int main_of(int argc, char** argv) {
     return 0;
   }
   namespace fs = std::filesystem;
-  options.setup.lockkeeper = fs::canonical("/proc/self/exe").parent_path() / "lockkeeper";
+  if (options.setup.lockkeeper.empty()) {
+    options.setup.lockkeeper = fs::canonical("/proc/self/exe").parent_path() / "lockkeeper";
+  }
   std::string folder = fs::temp_directory_path() / "lockkeeper-bench-XXXXXX";
   if (::mkdtemp(folder.data()) == nullptr) {
     fmt::print(stderr, "lockkeeper_bench: cannot make a folder in {}\n",
