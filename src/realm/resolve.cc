@@ -232,9 +232,11 @@ Result<std::string> Resolver::base_folder() {
   base_folder_ = realm_.root;
   if (base_.kind == Base::kRoot) return base_folder_;
   char physical[PATH_MAX];
-  const bool usable = base_.folder.starts_with('/') &&
-                      base_.folder.find('\0') == std::string::npos &&
-                      ::realpath(base_.folder.c_str(), physical) != nullptr;
+  // What the kernel calls the current folder has no symlinks; else each part is looked at.
+  const bool usable =
+      base_.folder.starts_with('/') && base_.folder.find('\0') == std::string::npos &&
+      ((::getcwd(physical, sizeof physical) != nullptr && base_.folder == physical) ||
+       ::realpath(base_.folder.c_str(), physical) != nullptr);
   if (!usable) {
     base_folder_.clear();
     return fail(Code::kInvalidInput, "the current folder " + quote(base_.folder) + " is gone",

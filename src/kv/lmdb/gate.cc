@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -249,10 +250,7 @@ Result<void> Gate::find_number(Seat& seat) {
 void Gate::introduce(const Seat& seat) {
   SeatRow& row = page_.load()->seats[seat.number];
   char name[16] = {};
-  const Fd fd(::open("/proc/self/comm", O_RDONLY | O_CLOEXEC));
-  // NOLINTNEXTLINE(clang-analyzer-unix.BlockInCriticalSection): take_seat() has unlocked by then
-  const ssize_t n = fd ? ::read(fd.get(), name, sizeof name - 1) : 0;
-  if (n > 0 && name[n - 1] == '\n') name[n - 1] = '\0';
+  ::prctl(PR_GET_NAME, name);
   std::uint64_t words[2];
   std::memcpy(words, name, sizeof words);
   row.pid.store(static_cast<std::uint32_t>(process_id()), std::memory_order_relaxed);
