@@ -235,7 +235,7 @@ Connection::Awaitable<> Connection::answer(Came& came) {
   out_.clear();
   idle_.clear();
   last_ = close_after_ = false;
-  exchange_ = std::make_shared<Exchange>(loop_, came.wire,
+  exchange_ = std::make_shared<Exchange>(loop_, came.wire, socket_.native_handle(),
                                          [weak = weak_from_this(), mine](Exchange::Output output) {
                                            if (const auto self = weak.lock())
                                              self->put(mine, std::move(output));

@@ -1,5 +1,7 @@
 #include "http/exchange.h"
 
+#include <sys/socket.h>
+
 #include <ctime>
 
 namespace lockkeeper::http {
@@ -14,19 +16,28 @@ void Exchange::post(Output output) {
   });
 }
 
-// It is the only output, so it need not wait for the order of others.
+// Takes off what the client's socket has room for.
+void Exchange::send_now(std::string& bytes) {
+  if (socket_ < 0) return;
+  const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent > 0) bytes.erase(0, static_cast<std::size_t>(sent));
+}
+
+// It is the only output, so it need not wait for the order of others. On another thread it need not
+// even wait for the server's thread.
 void Exchange::whole(int status, const Headers& headers, std::string body) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (begun_ || ended_) return;
-    begun_ = ended_ = true;
-  }
   Framing framing{wire_.keep_alive, false, body.size()};
   if (status == 204 || status == 304) framing.length.reset();
   Output output;
   output.bytes = head_of(status, headers, framing, std::time(nullptr));
   if (framing.length && !wire_.head_only) output.bytes += body;
   output.last = true;
+  {
+    const std::lock_guard lock(mutex_);
+    if (begun_ || ended_) return;
+    begun_ = ended_ = true;
+    if (!loop_->is_here()) send_now(output.bytes);
+  }
   loop_->run_or_post([self = shared_from_this(), output = std::move(output)]() mutable {
     self->put_(std::move(output));
   });
@@ -95,6 +106,7 @@ void Exchange::gone() {
     const std::lock_guard lock(mutex_);
     if (gone_) return;
     gone_ = true;
+    socket_ = -1;
     action.swap(on_gone_);
     if (ended_) return;  // finished; `action` is destroyed outside the lock
   }
@@ -104,6 +116,7 @@ void Exchange::gone() {
 void Exchange::finished() {
   std::function<void()> dropped;  // destroyed outside the lock
   const std::lock_guard lock(mutex_);
+  socket_ = -1;
   dropped.swap(on_gone_);
 }
 

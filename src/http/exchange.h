@@ -28,9 +28,9 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
   };
   using Put = std::function<void(Output output)>;
 
-  // `put` is called on the server's thread.
-  Exchange(std::shared_ptr<Loop> loop, Wire wire, Put put)
-      : loop_(std::move(loop)), wire_(wire), put_(std::move(put)) {}
+  // `put` is called on the server's thread. `socket` is the client's, until gone() or finished().
+  Exchange(std::shared_ptr<Loop> loop, Wire wire, int socket, Put put)
+      : loop_(std::move(loop)), wire_(wire), put_(std::move(put)), socket_(socket) {}
 
   void whole(int status, const Headers& headers, std::string body) override;
   void begin(int status, const Headers& headers, std::string idle) override;
@@ -47,11 +47,13 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
 
  private:
   void post(Output output);
+  void send_now(std::string& bytes);
 
   const std::shared_ptr<Loop> loop_;
   const Wire wire_;
   const Put put_;
   std::mutex mutex_;  // protects all below, and the order of posted output
+  int socket_;        // -1: nobody but the connection writes there
   bool begun_ = false;
   bool ended_ = false;
   bool gone_ = false;

@@ -32,10 +32,12 @@ struct Loop {
     const std::lock_guard lock(mutex);
     if (!ended) boost::asio::post(context, std::move(work));
   }
-  // At once, if this is the server's thread.
+  // Is this the server's thread?
+  bool is_here() { return context.get_executor().running_in_this_thread(); }
+  // At once, if it is.
   template <class Work>
   void run_or_post(Work work) {
-    if (context.get_executor().running_in_this_thread()) return work();
+    if (is_here()) return work();
     post(std::move(work));
   }
   void end() {

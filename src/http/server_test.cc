@@ -117,6 +117,36 @@ TEST(Server, answers_pipelined_requests_in_order_whenever_they_are_ready) {
   }
 }
 
+TEST(Server, an_answer_of_another_thread_does_not_wait_for_the_servers) {
+  constexpr std::size_t kMoreThanFits = 16U << 20;
+  std::promise<std::shared_ptr<Reply>> small, large;
+  std::promise<void> busy, done;
+  Running running([&](const Request& request, const std::shared_ptr<Reply>& reply) {
+    if (request.target == "/small") return small.set_value(reply);
+    if (request.target == "/large") return large.set_value(reply);
+    if (request.target == "/busy") {
+      busy.set_value();
+      done.get_future().wait();
+    }
+    echo(request, reply);
+  });
+  TestClient one(running.port()), two(running.port()), three(running.port());
+  one.send(get("/small"));
+  two.send(get("/large"));
+  const auto to_one = small.get_future().get(), to_two = large.get_future().get();
+  three.send(get("/busy"));
+  busy.get_future().wait();
+  to_one->whole(200, {}, "here");
+  EXPECT_EQ(one.answer().body(), "here");
+  to_two->whole(200, {}, std::string(kMoreThanFits, 'x'));
+  one.send(get("/next"));  // before the server's thread knows that this client was answered
+  EXPECT_EQ(two.head().status, 200);
+  done.set_value();
+  EXPECT_EQ(one.answer().body(), "GET /next ");
+  EXPECT_EQ(two.take(std::string(kMoreThanFits, 'x')).size(), kMoreThanFits);
+  EXPECT_EQ(three.answer().status, 200);
+}
+
 TEST(Server, reads_bodies_in_chunks) {
   Running running(echo);
   TestClient client(running.port());
