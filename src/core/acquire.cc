@@ -532,7 +532,7 @@ Result<AcquireReply> Table::confirm(const Lease& lease) {
   return answer(Outcome::kGranted, std::move(confirmed));
 }
 
-Result<AcquireReply> Table::poll(const LeaseId& id) {
+Result<AcquireReply> Table::poll(const LeaseId& id, Poll how) {
   LK_ASSIGN(const Lease* granted, state_.lease(id));
   bool fits = true;
   if (granted == nullptr) {
@@ -546,7 +546,7 @@ Result<AcquireReply> Table::poll(const LeaseId& id) {
   if (granted != nullptr) {
     const Lease lease = *granted;
     LK_ASSIGN(const Condition now, condition_confirmed(state_, lease));
-    if (!now.over) return confirm(lease);
+    if (!now.over) return how == Poll::kLooks ? answer(Outcome::kGranted, lease) : confirm(lease);
     LK_CHECK(settler_.end_over(lease, now));
     LK_CHECK(settler_.settle());
   }
@@ -560,7 +560,7 @@ Result<AcquireReply> Table::poll(const LeaseId& id) {
   LK_ASSIGN(Findings findings,
             find_conflicts(state_, waiter->request, {true, waiter->request.created}));
   // The handoff may have cleared its way, by granting what it waited for to its own side.
-  if (all_give_way(findings.conflicts) && fits && settler_.room_left()) return poll(id);
+  if (all_give_way(findings.conflicts) && fits && settler_.room_left()) return poll(id, how);
   const std::size_t ahead = waiters_in(findings.conflicts);
   LK_ASSIGN(std::optional<std::vector<CycleStep>> cycle,
             find_cycle(state_, waiter->request, findings.conflicts));

@@ -37,10 +37,11 @@ class Table {
   // or the lease to work under is not current); invalid_input (other arguments under this id).
   Result<AcquireReply> acquire(const AcquireRequest& request);
 
-  // A waiter calls this when it wakes, and every second. kGranted: and now confirmed. kQueued: with
-  // what it waits for now. kDeadlock: a cycle shows only now, and the waiter has left the queue.
-  // Error lost: neither waiter nor lease any more.
-  Result<AcquireReply> poll(const LeaseId& id);
+  // A waiter calls this when it wakes, and every second. kGranted: and now confirmed, unless it
+  // only looks. kQueued: with what it waits for now. kDeadlock: a cycle shows only now, and the
+  // waiter has left the queue. Error lost: neither waiter nor lease any more.
+  enum class Poll { kConfirms, kLooks };
+  Result<AcquireReply> poll(const LeaseId& id, Poll how = Poll::kConfirms);
   // From now on it is this process that waits; the place stays. False: it does not wait any more.
   Result<bool> move_waiter(const LeaseId& id, const Attachment& process, std::uint64_t wake);
   // That process has died. What it waited for, and was handed and has not confirmed, goes on to

@@ -328,15 +328,15 @@ Result<std::optional<AcquireResult>> Door::find_wait(const core::LeaseId& id) {
   return not_yours();
 }
 
-Result<std::uint64_t> Door::ask(const core::LeaseId& id, std::int64_t at_most_ms,
-                                Waits::Then then) {
+Result<std::uint64_t> Door::ask(const core::LeaseId& id, std::int64_t at_most_ms, Waits::Then then,
+                                bool looks) {
   for (;;) {  // each time the table has moved on
     LK_ASSIGN(auto before, find_wait(id));
     if (before) {
       then(Waits::Outcome(std::move(*before)));
       return 0;
     }
-    if (const auto asker = desk_.waits.ask(id, at_most_ms, then)) return *asker;
+    if (const auto asker = desk_.waits.ask(id, at_most_ms, then, looks)) return *asker;
   }
 }
 

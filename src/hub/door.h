@@ -104,7 +104,8 @@ class Door final : public service::Service {
   Result<std::optional<service::AcquireResult>> find_wait(const core::LeaseId& id);
   // The same, and then Waits::ask(). If another connection of its client was told the outcome just
   // now, this one is told it, too.
-  Result<std::uint64_t> ask(const core::LeaseId& id, std::int64_t at_most_ms, Waits::Then then);
+  Result<std::uint64_t> ask(const core::LeaseId& id, std::int64_t at_most_ms, Waits::Then then,
+                            bool looks = false);
   Waits& waits() { return desk_.waits; }
 
  private:

@@ -131,10 +131,10 @@ void Rest::handle(const Visit& visit) {
 
 // --- waiting -------------------------------------------------------------------------------------
 
-Result<void> Rest::tell_outcome(Door& door, const core::LeaseId& id, std::int64_t at_most_ms,
+Result<void> Rest::tell_outcome(Door& door, const service::AwaitCall& call,
                                 const std::shared_ptr<http::Reply>& reply, Waits::Then tell) {
-  LK_ASSIGN(const std::uint64_t asker,
-            door.ask(id, std::clamp<std::int64_t>(at_most_ms, 0, kAskMostMs), std::move(tell)));
+  const std::int64_t at_most_ms = std::clamp<std::int64_t>(call.at_most_ms, 0, kAskMostMs);
+  LK_ASSIGN(const std::uint64_t asker, door.ask(call.id, at_most_ms, std::move(tell), call.looks));
   if (asker != 0) reply->on_gone([&waits = desk_.waits, asker] { waits.gone(asker); });
   return {};
 }
@@ -151,7 +151,7 @@ Result<void> Rest::wait(const Visit& visit) {
     if (now->outcome != core::Outcome::kQueued) desk_.metrics.answered(now->outcome);
     answer(*reply, outcome(*now, {}));
   };
-  return tell_outcome(here->door, id, at_most_ms, visit.reply, tell);
+  return tell_outcome(here->door, {{}, id, at_most_ms}, visit.reply, tell);
 }
 
 // Whoever leaves wants nothing more: what was granted meanwhile is given back.
@@ -199,7 +199,7 @@ Result<void> Rest::call(const Visit& visit) {
   const auto tell = [reply_with, &clock = desk_.clock](const Waits::Outcome& outcome) {
     reply_with(wire_text(outcome, clock));
   };
-  const auto told = tell_outcome(here->door, call.id, call.at_most_ms, visit.reply, tell);
+  const auto told = tell_outcome(here->door, call, visit.reply, tell);
   // What it was granted has ended, perhaps: the table knows.
   if (!told) reply_with(service::wire::serve(here->door, visit.request.body, desk_.clock));
   return {};

@@ -59,7 +59,7 @@ class Rest {
   std::optional<Result<Answer>> about_the_hub(const Visit& visit);
 
   Result<std::unique_ptr<Seat>> seat(const Visit& visit);
-  Result<void> tell_outcome(Door& door, const core::LeaseId& id, std::int64_t at_most_ms,
+  Result<void> tell_outcome(Door& door, const service::AwaitCall& call,
                             const std::shared_ptr<http::Reply>& reply, Waits::Then tell);
   Answer outcome(const service::AcquireResult& result, const std::vector<std::string>& asked);
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <iterator>
 
+#include "core/condition.h"
 #include "layout/sessions.h"
 
 namespace lockkeeper::hub {
@@ -135,8 +138,8 @@ void Waits::changed(const std::vector<core::LeaseId>& ids) {
   for (const auto& [realm, those] : words) realm->site.table().wake(those);
 }
 
-std::optional<std::uint64_t> Waits::ask(const core::LeaseId& id, std::int64_t at_most_ms,
-                                        Then then) {
+std::optional<std::uint64_t> Waits::ask(const core::LeaseId& id, std::int64_t at_most_ms, Then then,
+                                        bool looks) {
   std::unique_lock hold(mutex_);
   const auto found = entries_.find(id);
   if (found == entries_.end()) return std::nullopt;
@@ -148,7 +151,8 @@ std::optional<std::uint64_t> Waits::ask(const core::LeaseId& id, std::int64_t at
     then(outcome);
     return 0;
   }
-  entry->askers.push_back({++askers_, now_ms() + at_most_ms, std::move(then)});
+  entry->askers.push_back({++askers_, now_ms() + at_most_ms, looks, std::move(then)});
+  if (entry->handed) woken_.insert(entry->wait.number);  // it is there to take it
   changed_.notify_all();
   return entry->askers.back().number;
 }
@@ -223,21 +227,50 @@ void Waits::decided(const std::shared_ptr<Entry>& entry, Outcome outcome) {
   for (const Asker& each : askers) each.then(outcome);
 }
 
-// Its client may ask again meanwhile, which changes it.
-Wait Waits::wait_of(const Entry& entry) const {
+// Its client may ask again meanwhile, which changes it. And do all that ask for it only look?
+std::pair<Wait, bool> Waits::wait_of(const Entry& entry) const {
   const std::lock_guard hold(mutex_);
-  return entry.wait;
+  return {entry.wait, std::ranges::all_of(entry.askers, &Asker::looks)};
+}
+
+// What was handed over is confirmed by whoever asks for it, and by nobody else: a client that has
+// died delays nobody. (F3)
+bool Waits::is_due(const Entry& entry, std::int64_t now) const {
+  const bool late = entry.wait.until_ms && now >= *entry.wait.until_ms && !is_shared(entry);
+  return !entry.outcome && (late || !entry.askers.empty());
+}
+
+// The table has it, and nobody has confirmed it. Whoever looks decides whether to ask again.
+void Waits::handed_over(const std::shared_ptr<Entry>& entry, service::AcquireResult result) {
+  std::vector<Asker> told;
+  {
+    const std::lock_guard hold(mutex_);
+    entry->busy = false;
+    entry->handed = true;
+    entry->contact_ms = now_ms();
+    const auto looking = std::ranges::partition(entry->askers, std::logical_not(), &Asker::looks);
+    std::ranges::move(looking, std::back_inserter(told));
+    entry->askers.erase(looking.begin(), looking.end());
+    if (!entry->askers.empty()) woken_.insert(entry->wait.number);
+    changed_.notify_all();
+  }
+  const Outcome outcome(std::move(result));
+  for (const Asker& each : told) each.then(outcome);
 }
 
 // One glance. REQUIRES: entry->busy, set by this thread.
 void Waits::look(const std::shared_ptr<Entry>& entry) {
-  const Wait wait = wait_of(*entry);
+  const auto [wait, looks] = wait_of(*entry);
   const auto service = wait.realm->site.service();
   if (!service) return decided(entry, fail(service.error()));
   const bool late = wait.until_ms && now_ms() >= *wait.until_ms;
   auto reply = late ? (*service)->leave({wait.caller, wait.id, core::Outcome::kTimeout})
-                    : (*service)->await({wait.caller, wait.id, 0});
+                    : (*service)->await({wait.caller, wait.id, 0, looks});
   if (!reply) return decided(entry, fail(std::move(reply.error())));
+  const bool granted = reply->value.outcome == core::Outcome::kGranted;
+  if (granted && !core::is_confirmed(reply->value.lease)) {
+    return handed_over(entry, std::move(reply->value));
+  }
   if (reply->value.outcome != core::Outcome::kQueued) {
     return decided(entry, std::move(reply->value));
   }
@@ -321,7 +354,7 @@ void Waits::loop() {
       if (entry->busy) continue;
       if (entry->askers.empty() && now - entry->contact_ms >= kKeptMs) {
         lost.push_back(entry);
-      } else if (!entry->outcome && (!entry->askers.empty() || !is_shared(*entry))) {
+      } else if (is_due(*entry, now)) {
         looked_at.push_back(entry);
       } else {
         continue;

@@ -2,9 +2,10 @@
 // thread of its own.
 //
 // A client asks for the outcome again and again. A closed connection is a lost one: while nobody
-// asks, the place in the queue is kept for a minute, and so is a lease that was handed over. The
-// table knows a waiting client by the number of its wait (core::Attachment::remote), so that places
-// outlive the hub: the first minute after a start belongs to those who come back.
+// asks, the place in the queue is kept for a minute, and so is a lease that was handed over. Nobody
+// else confirms that. The table knows a waiting client by the number of its wait
+// (core::Attachment::remote), so that places outlive the hub: the first minute after a start belongs
+// to those who come back.
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once
@@ -16,6 +17,7 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "hub/hub_realms.h"
@@ -53,8 +55,9 @@ class Waits {
   std::optional<Wait> find(const core::LeaseId& id) const;
   // `then` is called once, from any thread: with the outcome, or with kQueued after `at_most_ms`.
   // Returns a number for gone(): its client is not there any more. nullopt: there is none of that
-  // id, and `then` is not called.
-  std::optional<std::uint64_t> ask(const core::LeaseId& id, std::int64_t at_most_ms, Then then);
+  // id, and `then` is not called. `looks`: as in service::AwaitCall.
+  std::optional<std::uint64_t> ask(const core::LeaseId& id, std::int64_t at_most_ms, Then then,
+                                   bool looks = false);
   void gone(std::uint64_t asker);
   // It leaves the queue. The answer is `why`, unless it was granted before. Without an owner in the
   // call, whoever waits is meant.
@@ -80,6 +83,7 @@ class Waits {
   struct Asker {
     std::uint64_t number = 0;
     std::int64_t until_ms = 0;
+    bool looks = false;
     Then then;
   };
   struct Entry {
@@ -88,6 +92,7 @@ class Waits {
     service::AcquireResult last;     // while it is in the queue
     std::vector<Asker> askers;
     std::int64_t contact_ms = 0;  // when the last asker went
+    bool handed = false;          // an asker that looks was told that it is granted
     bool busy = false;            // the thread, or leave(), is at it
   };
   using Entries = std::map<core::LeaseId, std::shared_ptr<Entry>>;
@@ -96,8 +101,10 @@ class Waits {
   static bool is_shared(const Entry& entry);
   void loop();
   void look(const std::shared_ptr<Entry>& entry);
-  Wait wait_of(const Entry& entry) const;
+  std::pair<Wait, bool> wait_of(const Entry& entry) const;
   void remove(const Entry& entry);
+  bool is_due(const Entry& entry, std::int64_t now) const;
+  void handed_over(const std::shared_ptr<Entry>& entry, service::AcquireResult result);
   void decided(const std::shared_ptr<Entry>& entry, Outcome outcome);
   void give_up(const std::shared_ptr<Entry>& entry);
   void bury(const std::shared_ptr<Entry>& entry, const Wait& wait);

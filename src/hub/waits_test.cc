@@ -65,10 +65,10 @@ class WaitsTest : public testing::Test {
     release.all = true;
     EXPECT_TRUE(door().release(release));
   }
-  Waits::Outcome ask(const core::LeaseId& id) {
+  Waits::Outcome ask(const core::LeaseId& id, bool looks = false) {
     std::promise<Waits::Outcome> got;
     const auto tell = [&](const Waits::Outcome& outcome) { got.set_value(outcome); };
-    if (desk_->waits.ask(id, 3'600'000, tell)) return got.get_future().get();
+    if (desk_->waits.ask(id, 3'600'000, tell, looks)) return got.get_future().get();
     return fail(Code::kNotFound, "it does not wait");
   }
   // What is told to whoever asks at the moment when the table wakes somebody.
@@ -82,10 +82,12 @@ class WaitsTest : public testing::Test {
     };
     return told->get_future();
   }
-  // Confirmed leases that are not over.
-  std::size_t held() {
-    const auto counts = [](const service::ListedLease& listed) {
-      return !listed.condition.over && listed.lease.confirm_by_mono_ms == 0;
+  // Leases that are not over: confirmed, and handed over.
+  std::size_t held() { return live(true); }
+  std::size_t handed_over() { return live(false); }
+  std::size_t live(bool confirmed) {
+    const auto counts = [&](const service::ListedLease& listed) {
+      return !listed.condition.over && (listed.lease.confirm_by_mono_ms == 0) == confirmed;
     };
     const service::ListReply all = list();
     return static_cast<std::size_t>(std::ranges::count_if(all.leases, counts));
@@ -234,17 +236,57 @@ TEST_F(WaitsTest, L4_WhoeverAsksAfterAnotherConnectionWasToldIsTold) {
 TEST_F(WaitsTest, AHandoffThatNobodyFetchesIsGivenBackAfterAMinute) {
   const auto queued = acquire("waiter", true);
   release("holder");
-  eventually([&] { return held() == 1; });
+  EXPECT_EQ(handed_over(), 1U);
   clock_.advance(kKeptMs);
-  eventually([&] { return held() == 0; });
+  eventually([&] { return desk_->waits.count() == 0; });
+  EXPECT_EQ(handed_over() + held(), 0U);
   EXPECT_EQ(ask(queued.lease.id).error().code, Code::kNotFound);
+}
+
+TEST_F(WaitsTest, L6_F3_WhatOnlyALookHasSeenGoesToTheNextIfItsClientIsDead) {
+  const auto queued = acquire("waiter", true);
+  const auto later = acquire("later", true);
+  release("holder");
+  EXPECT_EQ(ask(queued.lease.id, true)->outcome, core::Outcome::kGranted);
+  EXPECT_EQ(handed_over(), 1U);
+  service::LeaveCall leave{call("waiter").caller, queued.lease.id};
+  leave.gone = true;
+  EXPECT_TRUE(door("relay").leave(leave));
+  EXPECT_EQ(ask(later.lease.id)->outcome, core::Outcome::kGranted);
+}
+
+TEST_F(WaitsTest, WhoeverHasLookedAsksAgainAndHasIt) {
+  clock_.advance(kKeptMs);  // only numbers that the hub knows are alive
+  const auto queued = acquire("waiter", true);
+  release("holder");
+  EXPECT_EQ(ask(queued.lease.id, true)->outcome, core::Outcome::kGranted);
+  EXPECT_EQ(ask(queued.lease.id, true)->outcome, core::Outcome::kGranted);
+  EXPECT_EQ(held(), 0U);
+  EXPECT_EQ(ask(queued.lease.id)->outcome, core::Outcome::kGranted);
+  EXPECT_EQ(held(), 1U);
+  EXPECT_EQ(desk_->waits.count(), 0U);
+}
+
+TEST_F(WaitsTest, NobodyIsToldOfAGrantThatAnotherOnlyLooksAt) {
+  const auto queued = acquire("waiter", true);
+  std::promise<bool> looked, took;
+  const auto tell = [&](std::promise<bool>& told) {
+    return [&](const Waits::Outcome& outcome) {
+      told.set_value(outcome && core::is_confirmed(outcome->lease));
+    };
+  };
+  desk_->waits.ask(queued.lease.id, kKeptMs, tell(looked), true);
+  desk_->waits.ask(queued.lease.id, kKeptMs, tell(took));
+  release("holder");
+  EXPECT_TRUE(took.get_future().get());
+  EXPECT_TRUE(looked.get_future().get());
 }
 
 // The hub wakes others in the middle of giving a wait up. Its client asks just then.
 TEST_F(WaitsTest, L4_WhoeverAsksWhileItsHandoffIsGivenBackIsNotToldThatItHasIt) {
   const auto queued = acquire("waiter", true);
   release("holder");
-  eventually([&] { return held() == 1; });
+  EXPECT_EQ(handed_over(), 1U);
   const auto later = acquire("later", true);
   desk_->waits.ask(later.lease.id, 10 * kKeptMs, [](const auto&) {});
   auto told = ask_when_next_woken(queued.lease.id);

@@ -76,12 +76,15 @@ class Relay {
   void talk(const Fd& socket, std::uint64_t talker);
   std::vector<std::pair<std::uint64_t, int>> awaiting();
   void set_awaiting(std::uint64_t talker, bool awaiting);
+  bool has_left(std::uint64_t talker);
   void check_awaiting(std::uint64_t talker);
   void beat_on();
   std::string answer(std::uint64_t talker, const std::string& process, const std::string& realm,
                      const std::string& line);
   std::string note_rules(const std::string& process, const std::string& realm, const Json& call);
   std::string with_rules(const std::string& process, const std::string& realm, std::string body);
+  Result<std::string> await(std::uint64_t talker, const std::string& process,
+                            const std::string& realm, Json& call);
   using Numbers = std::vector<std::uint64_t>;
   Result<Numbers> translate(Json& call);
   Result<void> translate_one(Json& with, const char* name, Numbers& numbers);
@@ -205,6 +208,24 @@ std::string Relay::with_rules(const std::string& process, const std::string& rea
   return "{\"rules\":" + found->second + "," + body.substr(1);
 }
 
+// A grant is taken only if the process is still there; otherwise its place is left. Without that, a
+// process that has died in the queue could keep what everybody behind it waits for. (F3)
+Result<std::string> Relay::await(std::uint64_t talker, const std::string& process,
+                                 const std::string& realm, Json& call) {
+  Json& with = call["with"];
+  // Sooner than it asked for is as good: it asks again.
+  const Json asked = with.value("at_most_ms", Json());
+  if (asked.is_number_integer() && asked > kAwaitMostMs) with["at_most_ms"] = kAwaitMostMs;
+  with["looks"] = true;
+  auto text = forward(realm, with_rules(process, realm, call.dump()), kAwaitMostMs, false);
+  if (!text || has_left(talker)) return text;
+  const Json reply = Json::parse(*text, nullptr, false);
+  const Json& value = object_at(object_at(reply, "reply"), "value");
+  if (text_at(value, "outcome") != "granted") return text;
+  with["looks"] = false;
+  return forward(realm, call.dump(), kAwaitMostMs, false);
+}
+
 std::string Relay::answer(std::uint64_t talker, const std::string& process,
                           const std::string& realm, const std::string& line) {
   if (!realm::is_hub_name(realm)) {
@@ -218,20 +239,16 @@ std::string Relay::answer(std::uint64_t talker, const std::string& process,
   if (text_at(call, "call") == "open") return note_rules(process, realm, call);
   const auto translated = translate(call);
   if (!translated) return error_line(translated.error());
-  const bool awaits = text_at(call, "call") == "await";
-  // Sooner than it asked for is as good: it asks again.
-  const Json& with = object_at(call, "with");
-  const bool shortened = awaits && with.contains("at_most_ms") &&
-                         with["at_most_ms"].is_number_integer() &&
-                         with["at_most_ms"] > kAwaitMostMs;
-  if (shortened) call["with"]["at_most_ms"] = kAwaitMostMs;
+  const bool awaits = text_at(call, "call") == "await" && call["with"].is_object();
   const Places::Turn turn = places_.begin(realm, call);
+  const std::string body = translated->empty() ? line : call.dump();
   if (awaits) set_awaiting(talker, true);
-  const std::string body = !translated->empty() || shortened ? call.dump() : line;
-  const auto text = forward(realm, with_rules(process, realm, body), awaits ? kAwaitMostMs : 0,
-                            !translated->empty());
+  const auto text = awaits
+                        ? await(talker, process, realm, call)
+                        : forward(realm, with_rules(process, realm, body), 0, !translated->empty());
   if (awaits) set_awaiting(talker, false);
   if (!text) return error_line(text.error());
+  if (awaits && has_left(talker)) return *text;  // nobody hears it, and its place is left
   tenants_.confirm(*translated, host::since_boot_ms());
   {
     const std::lock_guard hold(mutex_);
@@ -256,6 +273,15 @@ void Relay::set_awaiting(std::uint64_t talker, bool awaiting) {
     talkers_[talker].awaiting = awaiting;
   }
   if (awaiting) static_cast<void>(!::write(wake_.writer.get(), "", 1));
+}
+
+bool Relay::has_left(std::uint64_t talker) {
+  pollfd socket{-1, POLLRDHUP, 0};
+  {
+    const std::lock_guard hold(mutex_);
+    socket.fd = talkers_[talker].socket;
+  }
+  return ::poll(&socket, 1, 0) > 0;
 }
 
 std::vector<std::pair<std::uint64_t, int>> Relay::awaiting() {

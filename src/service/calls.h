@@ -47,6 +47,8 @@ struct AwaitCall {
   Caller caller;
   core::LeaseId id;
   std::int64_t at_most_ms = 0;
+  // A grant is not confirmed: the caller asks again, without this, if somebody is there to take it.
+  bool looks = false;
 };
 
 // The answer is `why`, unless the lease was granted before the request could leave.

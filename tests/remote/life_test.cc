@@ -144,6 +144,26 @@ TEST_F(RemoteLife, ARelayThatNobodyNeedsSleeps) {
   EXPECT_LT(woken, 100) << "in a second";
 }
 
+// The hub hands over before the relay, which stands still, can say that the process has died.
+TEST_F(RemoteLife, L6_F3_AWaiterThatDiesWhileItsRelayStandsStillDelaysNobody) {
+  here_.expect(0, "x", {"acquire", "a"});
+  Process first = waits(there_, "y", "a");
+  Process second = waits(here_, "z", "a");
+  const pid_t relay = there_.relay();
+  ASSERT_GT(relay, 0);
+  ::kill(relay, SIGSTOP);
+  ASSERT_TRUE(stage::eventually([&] { return stage::state_of(relay) == 'T'; }));
+  first.signal(SIGKILL);
+  EXPECT_EQ(first.wait(), 137);
+  here_.expect(0, "x", {"release", "a"});
+  EXPECT_EQ(waiting(), 1U);
+  ::kill(relay, SIGCONT);
+  EXPECT_EQ(second.wait(), 0) << second.err();
+  const Json all = table();
+  ASSERT_EQ(all["leases"].size(), 1U) << all;
+  EXPECT_EQ(all["leases"][0]["agent"], "z@alice");
+}
+
 TEST_F(RemoteLife, AWaitOutlivesTheHub) {
   here_.expect(0, "x", {"acquire", "a"});
   Process waiter = waits(there_, "y", "a");

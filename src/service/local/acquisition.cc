@@ -78,9 +78,10 @@ Result<Acquisition::Results> Acquisition::resume(core::AcquireReply queued) {
   return results();
 }
 
-Result<Acquisition::Results> Acquisition::await(const Write& write, std::int64_t at_most_ms) {
+Result<Acquisition::Results> Acquisition::await(const Write& write, std::int64_t at_most_ms,
+                                                bool looks) {
   write_ = &write;
-  LK_ASSIGN(const bool queued, waiting_->run(at_most_ms));
+  LK_ASSIGN(const bool queued, waiting_->run(at_most_ms, looks));
   take(parts_.front().result, waiting_->reply());
   if (queued) return results();
   return publish_waited();

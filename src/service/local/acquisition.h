@@ -42,8 +42,9 @@ class Acquisition {
   // would have been granted alone say kHeld without conflicts. kQueued: await() follows. `write` is
   // LockTable::write, or does more in the same commit; it is not kept.
   Result<Results> begin(const Write& write);
-  // REQUIRES: the last result was kQueued. See AwaitCall and LeaveCall.
-  Result<Results> await(const Write& write, std::int64_t at_most_ms);
+  // REQUIRES: the last result was kQueued, or a handoff that is not confirmed. See AwaitCall and
+  // LeaveCall.
+  Result<Results> await(const Write& write, std::int64_t at_most_ms, bool looks);
   Result<Results> leave(const Write& write, core::Outcome why);
   AcquireResult last_look() const;  // what the queue said last
   const core::Owner& owner() const { return parts_.front().request.owner; }

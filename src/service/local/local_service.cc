@@ -126,7 +126,9 @@ Result<Reply<AcquireResult>> LocalService::finish(const Caller& caller, Change& 
     return fail(std::move(results.error()));
   }
   AcquireResult& result = results->front();
-  if (result.outcome == core::Outcome::kQueued) {
+  const bool handed_over =
+      result.outcome == core::Outcome::kGranted && !core::is_confirmed(result.lease);
+  if (result.outcome == core::Outcome::kQueued || handed_over) {
     const std::lock_guard<std::mutex> hold(mutex_);
     auto& kept = waiting_[result.lease.id];
     // Another thread may have asked for the same again: then its word is the one to sleep on.
@@ -237,7 +239,7 @@ Result<Reply<AcquireResult>> LocalService::await(const AwaitCall& call) {
   Change change(table_, call.caller);
   LK_ASSIGN(std::unique_ptr<Acquisition> acquisition, take_waiting(call.caller.owner, call.id));
   if (!acquisition) return handed_over(call.caller, call.id, change);
-  auto results = acquisition->await(change.writer(), call.at_most_ms);
+  auto results = acquisition->await(change.writer(), call.at_most_ms, call.looks);
   return finish(call.caller, change, std::move(acquisition), std::move(results));
 }
 

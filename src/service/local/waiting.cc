@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/condition.h"
 #include "layout/mirror.h"
 
 namespace lockkeeper::service::local {
@@ -23,6 +24,10 @@ constexpr std::int64_t kFullLookMostMs = 60'000;
 // Somebody stopped inside the store is no reason to lose one's place, unless he stays.
 constexpr std::int64_t kBusyPatienceMs = 30'000;
 
+bool is_handoff(const core::AcquireReply& reply) {
+  return reply.outcome == core::Outcome::kGranted && !core::is_confirmed(reply.lease);
+}
+
 }  // namespace
 
 Waiting::Waiting(layout::LockTable& table, core::AcquireReply queued, std::uint64_t word,
@@ -34,7 +39,8 @@ Waiting::Waiting(layout::LockTable& table, core::AcquireReply queued, std::uint6
       mirror_(mirror),
       looked_ms_(now_ms()) {}
 
-Result<bool> Waiting::run(std::int64_t at_most_ms) {
+Result<bool> Waiting::run(std::int64_t at_most_ms, bool looks) {
+  const auto how = looks ? core::Table::Poll::kLooks : core::Table::Poll::kConfirms;
   auto waker = table_.waker();
   if (!waker) {
     LK_CHECK(leave_after_error());
@@ -46,8 +52,9 @@ Result<bool> Waiting::run(std::int64_t at_most_ms) {
       // Read the word, look at the table, then sleep on what was read: no wake is lost between.
       seen_ = (*waker)->read(word_);
       const std::size_t position = reply_.position;
-      LK_ASSIGN(const bool queued, look());
+      LK_ASSIGN(const bool queued, look(how));
       if (!queued) return false;
+      if (reply_.outcome == core::Outcome::kGranted) return true;  // and the next run looks again
       must_look_ = false;
       plan_ = plan_watch();
       look_by_ = now_ms() + plan_.look_ms;
@@ -94,18 +101,18 @@ Result<bool> Waiting::scan_layouts() {
   return fail(std::move(scanned.error()));
 }
 
-Result<bool> Waiting::look() {
+Result<bool> Waiting::look(core::Table::Poll how) {
   LK_ASSIGN(const bool scanned, scan_layouts());
   if (!scanned) return true;
   auto version = table_.write([&](core::Table& table) -> Result<bool> {
-    LK_ASSIGN(reply_, table.poll(id_));
-    LK_CHECK(record_grant(table));
+    LK_ASSIGN(reply_, table.poll(id_, how));
+    if (!is_handoff(reply_)) LK_CHECK(record_grant(table));
     return reply_.again;
   });
   if (version) {
     looked_ms_ = now_ms();
     reply_.stamp(*version);
-    return reply_.outcome == core::Outcome::kQueued;
+    return reply_.outcome == core::Outcome::kQueued || is_handoff(reply_);
   }
   if (may_retry(version.error())) return true;
   // If it was granted meanwhile, leaving has confirmed that, and it is the answer (I9).

@@ -26,7 +26,9 @@ class Waiting {
   // reply() has changed, a signal came or the request's word was woken. True: it is still in the
   // queue. After an error it is not, unless the store could not be reached for that either: then
   // the table drops it when nobody confirms its grant.
-  Result<bool> run(std::int64_t at_most_ms);
+  //
+  // If it only looks, a grant is not confirmed. It counts as queued, and reply() says kGranted.
+  Result<bool> run(std::int64_t at_most_ms, bool looks);
   // Leaves the queue. reply() is kHeld, or the grant that came before it could leave.
   Result<void> leave(core::Outcome why, const layout::LockTable::Write& write);
 
@@ -49,7 +51,7 @@ class Waiting {
   std::int64_t sleep_ms(std::int64_t now) const;
   bool any_dead() const;
   bool still_behind(const core::LeaseId& ahead);
-  Result<bool> look();
+  Result<bool> look(core::Table::Poll how);
   Result<bool> scan_layouts();
   Result<void> leave_after_error();
   bool may_retry(const Error& error) const;

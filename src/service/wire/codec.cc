@@ -82,6 +82,7 @@ void fields(Archive& archive, AwaitCall& call) {
   archive("caller", call.caller);
   archive("id", call.id);
   archive("at_most_ms", call.at_most_ms);
+  archive("looks", call.looks);
 }
 
 template <class Archive>
