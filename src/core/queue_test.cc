@@ -205,6 +205,19 @@ TEST_P(Rule05, L6AHandoffToAProcessThatThenDiedGoesOnAtOnce) {
   EXPECT_EQ(realm_.outcome(realm_.ask(kCat, {x("a")})), Outcome::kGranted);
 }
 
+TEST_P(Rule05, L6_F3WhoeverOnlyLooksConfirmsNothing) {
+  realm_.granted(kAnn, {x("a")});
+  const AcquireRequest doomed = realm_.wait(kBob, {x("a")});
+  const Lease waiting = realm_.queued(doomed);
+  const Lease third = realm_.queued(kCat, {x("a")});
+  EXPECT_EQ(realm_.poll(waiting.id, Table::Poll::kLooks)->outcome, Outcome::kQueued);
+  ASSERT_TRUE(realm_.release(kAnn, {"a"}));
+  EXPECT_EQ(realm_.poll(waiting.id, Table::Poll::kLooks)->outcome, Outcome::kGranted);
+  EXPECT_NE(realm_.lease(waiting.id).confirm_by_mono_ms, 0);
+  realm_.kill(doomed.waiting_process.slot);
+  EXPECT_EQ(realm_.poll(third.id)->outcome, Outcome::kGranted);
+}
+
 TEST_P(Rule05, I6TheLengthOfAConfirmedHandoffCountsFromItsConfirmation) {
   realm_.granted(kAnn, {x("a")});
   AcquireRequest request = realm_.wait(kBob, {x("a")});

@@ -83,8 +83,8 @@ Result<AcquireReply> Realm::acquire(const AcquireRequest& request) {
   return run([&](Table& table) { return table.acquire(request); });
 }
 
-Result<AcquireReply> Realm::poll(const LeaseId& id) {
-  return run([&](Table& table) { return table.poll(id); });
+Result<AcquireReply> Realm::poll(const LeaseId& id, Table::Poll how) {
+  return run([&](Table& table) { return table.poll(id, how); });
 }
 
 Result<AcquireReply> Realm::cancel(const LeaseId& id) {

@@ -58,7 +58,7 @@ class Realm {
   AcquireRequest wait(Owner owner, std::vector<Claim> claims);  // by a new process of its own
 
   Result<AcquireReply> acquire(const AcquireRequest& request);
-  Result<AcquireReply> poll(const LeaseId& id);
+  Result<AcquireReply> poll(const LeaseId& id, Table::Poll how = Table::Poll::kConfirms);
   Result<AcquireReply> cancel(const LeaseId& id);
   Result<ReleaseReply> release(const Owner& owner, std::initializer_list<std::string_view> texts);
   Result<ReleaseReply> release(const Owner& owner, const LeaseId& id);

@@ -4,8 +4,8 @@
 // A client asks for the outcome again and again. A closed connection is a lost one: while nobody
 // asks, the place in the queue is kept for a minute, and so is a lease that was handed over. Nobody
 // else confirms that. The table knows a waiting client by the number of its wait
-// (core::Attachment::remote), so that places outlive the hub: the first minute after a start belongs
-// to those who come back.
+// (core::Attachment::remote), so that places outlive the hub: the first minute after a start
+// belongs to those who come back.
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once
