@@ -29,8 +29,9 @@ class RemoteLife : public Remote {
     ASSERT_TRUE(stage::eventually([&] { return machine.relay() == 0; }));
   }
   Process waits(Machine& machine, const std::string& agent, const std::string& resource) {
+    const std::size_t before = waiting();
     Process process = machine.start(agent, {"acquire", resource, "--wait=5m", "--json"});
-    EXPECT_TRUE(stage::eventually([&] { return waiting() == 1; }));
+    EXPECT_TRUE(stage::eventually([&] { return waiting() == before + 1; }));
     return process;
   }
 };
