@@ -135,6 +135,10 @@ std::unexpected<Error> parent_gone(const LeaseId& id) {
 
 }  // namespace
 
+bool is_handoff(Outcome outcome, const Lease& lease) {
+  return outcome == Outcome::kGranted && !is_confirmed(lease);
+}
+
 void AcquireReply::stamp(kv::Version version) {
   if (lease.created == 0 && outcome != Outcome::kHeld) lease.created = version;
   // What this very commit handed off to others may conflict too.

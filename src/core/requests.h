@@ -58,6 +58,7 @@ struct AcquireReply {
   bool again = false;               // not decided yet: commit what was ended, then ask again
   void stamp(kv::Version version);
 };
+bool is_handoff(Outcome outcome, const Lease& lease);  // granted, and nobody has taken it yet
 
 // A line of history about an edit, such as a refusal.
 struct EditNote {

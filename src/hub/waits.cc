@@ -5,7 +5,6 @@
 #include <functional>
 #include <iterator>
 
-#include "core/condition.h"
 #include "layout/sessions.h"
 
 namespace lockkeeper::hub {
@@ -267,8 +266,7 @@ void Waits::look(const std::shared_ptr<Entry>& entry) {
   auto reply = late ? (*service)->leave({wait.caller, wait.id, core::Outcome::kTimeout})
                     : (*service)->await({wait.caller, wait.id, 0, looks});
   if (!reply) return decided(entry, fail(std::move(reply.error())));
-  const bool granted = reply->value.outcome == core::Outcome::kGranted;
-  if (granted && !core::is_confirmed(reply->value.lease)) {
+  if (core::is_handoff(reply->value.outcome, reply->value.lease)) {
     return handed_over(entry, std::move(reply->value));
   }
   if (reply->value.outcome != core::Outcome::kQueued) {

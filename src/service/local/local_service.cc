@@ -126,9 +126,7 @@ Result<Reply<AcquireResult>> LocalService::finish(const Caller& caller, Change& 
     return fail(std::move(results.error()));
   }
   AcquireResult& result = results->front();
-  const bool handed_over =
-      result.outcome == core::Outcome::kGranted && !core::is_confirmed(result.lease);
-  if (result.outcome == core::Outcome::kQueued || handed_over) {
+  if (result.outcome == core::Outcome::kQueued || core::is_handoff(result.outcome, result.lease)) {
     const std::lock_guard<std::mutex> hold(mutex_);
     auto& kept = waiting_[result.lease.id];
     // Another thread may have asked for the same again: then its word is the one to sleep on.

@@ -24,10 +24,6 @@ constexpr std::int64_t kFullLookMostMs = 60'000;
 // Somebody stopped inside the store is no reason to lose one's place, unless he stays.
 constexpr std::int64_t kBusyPatienceMs = 30'000;
 
-bool is_handoff(const core::AcquireReply& reply) {
-  return reply.outcome == core::Outcome::kGranted && !core::is_confirmed(reply.lease);
-}
-
 }  // namespace
 
 Waiting::Waiting(layout::LockTable& table, core::AcquireReply queued, std::uint64_t word,
@@ -68,7 +64,7 @@ Result<bool> Waiting::run(std::int64_t at_most_ms, bool looks) {
 
 // A grant that this look found: the same commit records how it is shown to other tools.
 Result<void> Waiting::record_grant(core::Table& table) const {
-  if (reply_.outcome != core::Outcome::kGranted) return {};
+  if (reply_.outcome != core::Outcome::kGranted || !core::is_confirmed(reply_.lease)) return {};
   LK_CHECK(mirror_.discard_unrecorded(table.state()));
   return mirror_.record(table, id_);
 }
@@ -106,13 +102,14 @@ Result<bool> Waiting::look(core::Table::Poll how) {
   if (!scanned) return true;
   auto version = table_.write([&](core::Table& table) -> Result<bool> {
     LK_ASSIGN(reply_, table.poll(id_, how));
-    if (!is_handoff(reply_)) LK_CHECK(record_grant(table));
+    LK_CHECK(record_grant(table));
     return reply_.again;
   });
   if (version) {
     looked_ms_ = now_ms();
     reply_.stamp(*version);
-    return reply_.outcome == core::Outcome::kQueued || is_handoff(reply_);
+    return reply_.outcome == core::Outcome::kQueued ||
+           core::is_handoff(reply_.outcome, reply_.lease);
   }
   if (may_retry(version.error())) return true;
   // If it was granted meanwhile, leaving has confirmed that, and it is the answer (I9).
