@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
 #include <sstream>
+#include <thread>
 
 #include "etcd/cluster.h"
 #include "etcd/proxy.h"
@@ -275,6 +277,28 @@ TEST_F(HubOnABadWay, F24_I8_ACommitWhoseAnswerIsLostIsMadeOnce) {
     grants += of_it && event["event"] == "granted" ? 1 : 0;
   }
   EXPECT_EQ(grants, 1) << events;
+}
+
+// Its request is on the way to etcd when the doctor begins a new epoch, in which others are granted
+// greater fences.
+TEST_F(HubOnABadWay, F28_I3_ACommitThatArrivesInANewEpochGivesNoFenceOfTheFormerOne) {
+  const std::string url = etcd_testing::shared_cluster().url("/epoch");
+  HubServer hub = serve("/epoch");
+  HubServer other(there_, {"--store", url});
+  HubPeer asking(hub.port(), alice_, "warm");
+  way_->hold_requests();
+  asking.send("POST", "/v1/acquire", Json{{"resources", {"src/a.py"}}}.dump());
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // it has come to the proxy
+  const Answer begun = there_.json("", {"doctor", "--store", url, "--repair", "--force"});
+  ASSERT_EQ(begun.status, 0) << begun.all();
+  const HubAnswer later = ask_for(other, bob_, "src/b.py");
+  ASSERT_EQ(later.status, 200) << later.body;
+  constexpr std::uint64_t kMargin = 1'000'000'000;  // fences of the former epoch are far below
+  EXPECT_GT(later.json["lease"]["fence"].get<std::uint64_t>(), kMargin);
+  way_->deliver();
+  const HubAnswer granted = asking.answer();
+  ASSERT_EQ(granted.status, 200) << granted.body;
+  EXPECT_GT(granted.json["lease"]["fence"], later.json["lease"]["fence"]);
 }
 
 TEST_F(HubOnEtcd, OtherCommandsSayThatAHubHasIt) {
