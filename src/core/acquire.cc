@@ -510,8 +510,11 @@ Result<AcquireReply> Table::enqueue(const AcquireRequest& request, Lease draft, 
                   std::move(*cycle));
   }
   if (too_full(walk)) return ask_again();
+  // More owners wait for each other than one commit can guard. Then whoever closes a cycle at this
+  // moment is seen by the look that follows: each does that before it sleeps. (L5)
+  if (!settler_.spare_left()) state_.forget_reads(walk);
   LK_ASSIGN(const Blocker blocker, choose_blocker(state_, findings.conflicts));
-  LK_CHECK(guard_blocker(state_, blocker.id));
+  LK_CHECK(state_.guard(blocker.id));
   const bool alone = blocker.alone && !draft.overtook;
   LK_ASSIGN(std::vector<std::string> wholes, wholes_behind(state_, draft));
   Waiter waiter{std::move(draft), blocker.id, alone, request.wake, std::move(wholes)};
@@ -569,6 +572,12 @@ Result<AcquireReply> Table::poll(const LeaseId& id, Poll how) {
   LK_ASSIGN(std::optional<std::vector<CycleStep>> cycle,
             find_cycle(state_, waiter->request, findings.conflicts));
   if (cycle) {
+    // Or two of its members would leave. Where even the cycle alone does not fit, they may.
+    if (!settler_.room_left()) {
+      state_.forget_reads(before);
+      LK_CHECK(guard_cycle(state_, *cycle));
+      if (!settler_.room_left()) state_.forget_reads(before);
+    }
     LK_CHECK(settler_.drop(*waiter, "cancelled", "deadlock"));
     LK_CHECK(settler_.settle());
     return answer(Outcome::kDeadlock, waiter->request, std::move(findings.conflicts),

@@ -46,6 +46,7 @@ class Walk {
   struct Edge {
     Owner from;
     std::vector<std::string> resources;
+    LeaseId through;
   };
 
   // The cycle is closed by the request's owner, by the holder of a lease that it works under, or by
@@ -102,28 +103,29 @@ class Walk {
   // The guards of the search that found the request's own conflicts may be dropped. Here they are
   // the first edge of a cycle that somebody else may be closing, so they are read again, guarded.
   Result<void> first_step(const std::vector<Conflict>& conflicts) {
-    if (state_.single_writer()) return step(request_.owner, conflicts);
+    if (state_.single_writer()) return step(request_, request_.owner, conflicts);
     const Queue queue{true, request_.created};
     LK_ASSIGN(const Findings findings, find_conflicts(state_, request_, queue));
-    return step(request_.owner, findings.conflicts);
+    return step(request_, request_.owner, findings.conflicts);
   }
 
   bool is_goal(const Owner& owner) const {
     return std::ranges::find(goal_.owners, owner) != goal_.owners.end() || goal_.is_whole(owner);
   }
 
-  // Follows the edges from one owner. What is over blocks nobody.
-  Result<void> step(const Owner& from, const std::vector<Conflict>& conflicts) {
+  // Follows the edges from an owner that waits through `waiting`. What is over blocks nobody.
+  Result<void> step(const Lease& waiting, const Owner& from,
+                    const std::vector<Conflict>& conflicts) {
     for (const Conflict& conflict : conflicts) {
       LK_ASSIGN(const bool over, is_over(conflict));
       if (over) continue;
       const Owner& to = conflict.holder.owner;
       if (is_goal(to)) {
-        if (!found_) found_ = Edge{from, {conflict.held.resource.text()}};
+        if (!found_) found_ = Edge{from, {}, waiting.id};
         if (found_->from == from) add_once(found_->resources, conflict.held.resource.text());
         continue;
       }
-      const auto [place, fresh] = reached_.try_emplace(key_of(to), Edge{from, {}});
+      const auto [place, fresh] = reached_.try_emplace(key_of(to), Edge{from, {}, waiting.id});
       if (fresh) frontier_.push_back(to);
       if (place->second.from == from) {
         add_once(place->second.resources, conflict.held.resource.text());
@@ -155,17 +157,17 @@ class Walk {
       if (waiting.size() == 1 && adds_nothing(*waiter)) continue;
       LK_ASSIGN(const Findings findings,
                 find_conflicts(state_, waiter->request, {true, waiter->request.created}));
-      LK_CHECK(step(owner, findings.conflicts));
+      LK_CHECK(step(waiter->request, owner, findings.conflicts));
     }
     return {};
   }
 
   std::vector<CycleStep> trace() const {
     std::vector<CycleStep> steps;
-    steps.push_back({found_->from, found_->resources});
+    steps.push_back({found_->from, found_->resources, found_->through});
     while (!is_goal(steps.back().owner)) {
       const Edge& edge = reached_.at(key_of(steps.back().owner));
-      steps.push_back({edge.from, edge.resources});
+      steps.push_back({edge.from, edge.resources, edge.through});
     }
     std::reverse(steps.begin(), steps.end());
     return steps;
@@ -210,6 +212,11 @@ Result<std::vector<LeaseId>> waits_through(State& state, const Owner& owner) {
 Result<std::optional<std::vector<CycleStep>>> find_cycle(State& state, const Lease& request,
                                                          const std::vector<Conflict>& conflicts) {
   return Walk(state, request).run(conflicts);
+}
+
+Result<void> guard_cycle(State& state, const std::vector<CycleStep>& cycle) {
+  for (const CycleStep& step : cycle) LK_CHECK(state.waiter(step.through));
+  return {};
 }
 
 }  // namespace lockkeeper::core

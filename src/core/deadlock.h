@@ -19,6 +19,7 @@ namespace lockkeeper::core {
 struct CycleStep {
   Owner owner;
   std::vector<std::string> waits_for;  // resources, as held
+  LeaseId through;                     // its waiter
 };
 
 // The waiters through which an owner waits: its own, those of its session's parts, and those made
@@ -32,6 +33,10 @@ Result<std::vector<std::string>> wholes_behind(State& state, const Lease& reques
 // nullopt: none. Finds cycles of any length, and never a false one.
 Result<std::optional<std::vector<CycleStep>>> find_cycle(State& state, const Lease& request,
                                                          const std::vector<Conflict>& conflicts);
+
+// Whoever leaves the queue because of a cycle depends on the other waiters in it. Nothing else that
+// the walk has read needs a guard: a lease that ends is handed to its waiter.
+Result<void> guard_cycle(State& state, const std::vector<CycleStep>& cycle);
 
 // A waiter that passed another one is behind it again when what let it pass ends, and that can
 // close a cycle which no new request and no wake tells of. Such a waiter polls every kCycleLookMs

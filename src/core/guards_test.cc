@@ -71,9 +71,9 @@ TEST_P(Guards, L8AFolderWithManyLeasesBelowItIsHeldHoweverManyThereAre) {
 }
 
 // The same for one that holds something, so that somebody may be waiting for it.
-TEST_P(Guards, L8AHolderMayWaitForAFolderWithSomeLeasesBelowIt) {
+TEST_P(Guards, L8AHolderMayWaitForAFolderWithManyLeasesBelowIt) {
   realm_.granted(kAnnInS1, {x("docs/")});
-  many_below("src/", 8);
+  many_below("src/", 150);
   realm_.queued(kAnnInS1, {x("src/")});
 }
 
@@ -220,6 +220,56 @@ TEST_P(Guards, L5TwoThatCloseACycleTogetherDoNotBothWait) {
                  [&] { realm_.queued(kBobInS1, {x("a")}); }),
             kv::Fate::kConflict);
   EXPECT_EQ(realm_.outcome(realm_.wait(kAnnInS1, {x("b")})), Outcome::kDeadlock);
+}
+
+// A walk through them reads more than a commit of this store can guard.
+TEST_P(Guards, L5ManyThatHoldSomethingWaitInOneLine) {
+  realm_.granted({"holder", ""}, {x("hot")});
+  constexpr int kMany = 50;
+  const auto who = [](int i) { return Owner{"agent" + std::to_string(i), ""}; };
+  for (int i = 0; i < kMany; ++i) {
+    realm_.granted(who(i), {x("own" + std::to_string(i))});
+    EXPECT_EQ(realm_.queued(who(i), {x("hot")}).owner, who(i));
+  }
+  EXPECT_EQ(realm_.outcome(realm_.wait({"holder", ""}, {x("own49")})), Outcome::kDeadlock);
+}
+
+// Neither sees the other when it joins the queue, because a commit cannot guard all that it has
+// looked at. Each looks again before it sleeps, and one of them leaves.
+TEST_P(Guards, L5TwoThatCloseALongCycleTogetherDoNotBothWait) {
+  if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
+  constexpr int kHalf = 20;
+  constexpr int kLong = 2 * kHalf;
+  const auto who = [](int i) { return Owner{"agent" + std::to_string(i), ""}; };
+  const auto what = [](int i) { return x("r" + std::to_string(i % kLong)); };
+  for (int i = 0; i < kLong; ++i) realm_.granted(who(i), {what(i)});
+  const auto waits = [&](int i) { return realm_.wait(who(i), {what(i + 1)}); };
+  for (int i = 0; i + 1 < kLong; ++i) {
+    if (i + 1 != kHalf) realm_.queued(waits(i));
+  }
+  Lease meanwhile;
+  Lease last;
+  const auto joins = [&](Table& table) {
+    const auto reply = table.acquire(waits(kHalf - 1));
+    ASSERT_TRUE(reply.has_value()) << reply.error().message;
+    EXPECT_EQ(reply->outcome, Outcome::kQueued);
+    last = reply->lease;
+  };
+  EXPECT_EQ(race(joins, [&] { meanwhile = realm_.queued(waits(kLong - 1)); }),
+            kv::Fate::kCommitted);
+  // Both look at the same moment.
+  const auto looks = [&](Table& table) {
+    const auto reply = table.poll(last.id);
+    ASSERT_TRUE(reply.has_value()) << reply.error().message;
+    EXPECT_EQ(reply->outcome, Outcome::kDeadlock);
+    EXPECT_EQ(reply->cycle.size(), static_cast<std::size_t>(kLong));
+  };
+  const auto other_looks = [&] {
+    EXPECT_EQ(realm_.poll(meanwhile.id)->outcome, Outcome::kDeadlock);
+  };
+  EXPECT_EQ(race(looks, other_looks), kv::Fate::kConflict);
+  EXPECT_EQ(realm_.poll(last.id)->outcome, Outcome::kQueued);
+  EXPECT_EQ(realm_.waiters().size(), static_cast<std::size_t>(kLong - 1));
 }
 
 // Its own conflicts are the first edge of a cycle, too.

@@ -48,12 +48,6 @@ Result<Blocker> choose_blocker(const State& state, const std::vector<Conflict>& 
   return blocker;
 }
 
-Result<void> guard_blocker(State& state, const LeaseId& id) {
-  LK_ASSIGN(const Lease* lease, state.lease(id));
-  if (lease == nullptr) LK_CHECK(state.waiter(id));
-  return {};
-}
-
 bool Settler::room_left() const {
   const Limits& limits = state_.context().limits;
   const kv::Budget left = state_.txn().left();
@@ -327,7 +321,7 @@ Result<Considered> Settler::consider(const LeaseId& id, bool queue_matters) {
     if (filed.blocker != waiter->blocker || filed.alone != waiter->alone ||
         filed.request.overtook != waiter->request.overtook) {
       LK_CHECK(state_.waiter(id));  // guarded, as is the blocker
-      LK_CHECK(guard_blocker(state_, filed.blocker));
+      LK_CHECK(state_.guard(filed.blocker));
       LK_CHECK(state_.refile_waiter(*waiter, filed));
       changed_ = true;
     }

@@ -124,6 +124,5 @@ struct Blocker {
   bool alone = false;
 };
 Result<Blocker> choose_blocker(const State& state, const std::vector<Conflict>& conflicts);
-Result<void> guard_blocker(State& state, const LeaseId& id);
 
 }  // namespace lockkeeper::core

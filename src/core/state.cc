@@ -55,6 +55,12 @@ Result<std::optional<Waiter>> State::waiter(const LeaseId& id) {
   return waiter;
 }
 
+Result<void> State::guard(const LeaseId& id) {
+  LK_ASSIGN(const Lease* found, lease(id));
+  if (found == nullptr) LK_CHECK(waiter(id));
+  return {};
+}
+
 const key::Place& State::place_of(const key::Resource& resource) {
   if (!place_ || !(placed_ == resource)) {
     placed_ = resource;

@@ -39,6 +39,7 @@ class State {
   // Null (nullopt): no such lease (waiter). Guarded. The pointer is valid until the lease changes.
   Result<const Lease*> lease(const LeaseId& id);
   Result<std::optional<Waiter>> waiter(const LeaseId& id);
+  Result<void> guard(const LeaseId& id);  // whichever of the two it is
 
   // A new lease with all its rows. `lease.due_mono_ms` says when it must be looked at.
   Result<void> add_lease(const Lease& lease);
