@@ -10,6 +10,9 @@
 namespace lockkeeper::linear {
 namespace {
 
+constexpr std::size_t kFewOptional = 4;
+constexpr std::size_t kMoreOptional = 4;
+
 // Time of the processor: on a busy machine a search is no larger.
 class Stopwatch {
  public:
@@ -27,8 +30,13 @@ struct DigestHash {
 
 class Search {
  public:
-  Search(const Part& part, const Limits& limits, const Stopwatch& watch)
-      : part_(part), limits_(limits), watch_(watch), done_(part.steps.size(), false) {
+  // Looks for orders with so many of the optional steps at most.
+  Search(const Part& part, const Limits& limits, const Stopwatch& watch, std::size_t most_optional)
+      : part_(part),
+        limits_(limits),
+        watch_(watch),
+        most_optional_(most_optional),
+        done_(part.steps.size(), false) {
     for (std::size_t i = 0; i < part.steps.size(); ++i) {
       Digest key;
       key.add(i + 1);
@@ -49,6 +57,8 @@ class Search {
     return Outcome::kViolated;
   }
 
+  // Might there be an order with more of them?
+  bool left_out_any() const { return left_out_any_; }
   std::size_t configurations() const { return seen_.size(); }
 
   std::string farthest() const {
@@ -80,6 +90,18 @@ class Search {
     return done_[i] || (step.optional && step.returned < state.now);
   }
 
+  // One request that was repeated and never answered may as well have happened in its order. While
+  // it is in the queue, or was handed what it waits for, to repeat it changes nothing.
+  bool is_needless(std::size_t i, const State& state) const {
+    const Step& step = part_.steps[i];
+    if (!step.optional || !step.asks()) return false;
+    if (step.before != i && !done_[step.before]) return true;
+    const auto life = state.lives.find(step.entry.id);
+    if (life == state.lives.end() || life->second.asker == nullptr) return false;
+    const bool undecided = life->second.handed || state.model.waiters.contains(step.entry.id);
+    return undecided && life->second.asker->first == step.first;
+  }
+
   void enter(State state, std::size_t base, std::vector<std::size_t> undo) {
     while (base < part_.steps.size() && passed(base, state)) ++base;
     Node node{std::move(state), base, std::move(undo), {}, {}, 0, 0, kNever};
@@ -90,6 +112,11 @@ class Search {
       if (passed(i, node.state)) continue;
       if (!step.optional) node.latest = std::min(node.latest, step.returned);
       if (step.phase == Phase::kGet && !done_[step.partner]) continue;
+      if (is_needless(i, node.state)) continue;
+      if (step.optional && optional_count_ >= most_optional_) {
+        left_out_any_ = true;
+        continue;
+      }
       node.candidates.push_back(i);
     }
     std::erase_if(node.candidates,
@@ -118,7 +145,11 @@ class Search {
       const Step& step = part_.steps[node.trying];
       node.ways = apply(part_, node.state, step, std::min(node.latest, step.returned));
       node.next_way = 0;
-      if (!step.optional) take_what_changes_nothing(node, step);
+      if (step.optional) {
+        leave_out_what_changes_nothing(node, step);
+      } else {
+        take_what_changes_nothing(node, step);
+      }
       return;
     }
     Next next = std::move(node.ways[node.next_way++]);
@@ -149,6 +180,17 @@ class Search {
     node.candidates.clear();
   }
 
+  // What need not happen and would change nothing: whatever comes after it can come without it.
+  static void leave_out_what_changes_nothing(Node& node, const Step& step) {
+    const Digest before = digest(node.state);
+    std::vector<Next> ways;
+    for (Next& way : node.ways) {
+      const bool decided = step.phase != Phase::kAsk || way.decided;
+      if (!decided || digest(way.state) != before) ways.push_back(std::move(way));
+    }
+    node.ways = std::move(ways);
+  }
+
   void leave() {
     for (const std::size_t i : path_.back().undo) mark(i, false);
     path_.pop_back();
@@ -157,7 +199,9 @@ class Search {
   void mark(std::size_t i, bool done) {
     done_[i] = done;
     done_count_ = done ? done_count_ + 1 : done_count_ - 1;
-    if (!part_.steps[i].optional) left_ = done ? left_ - 1 : left_ + 1;
+    std::size_t& count = part_.steps[i].optional ? optional_count_ : left_;
+    const bool more = done == part_.steps[i].optional;
+    count = more ? count + 1 : count - 1;
     set_.a ^= keys_[i].a;
     set_.b ^= keys_[i].b;
   }
@@ -174,11 +218,14 @@ class Search {
   const Part& part_;
   const Limits& limits_;
   const Stopwatch& watch_;
+  const std::size_t most_optional_;
+  bool left_out_any_ = false;
   std::vector<bool> done_;
   std::vector<Digest> keys_;
   Digest set_;
   std::size_t done_count_ = 0;
-  std::size_t left_ = 0;  // that must be done
+  std::size_t left_ = 0;            // that must be done
+  std::size_t optional_count_ = 0;  // that need not, and were
   std::vector<Node> path_;
   std::unordered_set<Digest, DigestHash> seen_;
   std::size_t most_done_ = 0;
@@ -256,15 +303,20 @@ std::string check_part(const std::vector<const Call*>& calls, const History& his
   });
   const Part part(telling, history);
   verdict.steps += part.steps.size();
-  Search search(part, limits, watch);
-  verdict.outcome = search.run();
-  verdict.configurations += search.configurations();
-  if (verdict.outcome == Outcome::kLinearizable) return "";
+  // Of a hundred calls without an answer few have happened in the end.
+  std::string farthest;
+  for (std::size_t most = kFewOptional;; most *= kMoreOptional) {
+    Search search(part, limits, watch, most);
+    verdict.outcome = search.run();
+    verdict.configurations += search.configurations();
+    if (verdict.outcome == Outcome::kLinearizable) return "";
+    farthest = search.farthest();
+    if (verdict.outcome == Outcome::kUndecided || !search.left_out_any()) break;
+  }
   verdict.part = calls;
-  return verdict.outcome == Outcome::kViolated
-             ? search.farthest()
-             : "undecided after " + std::to_string(search.configurations()) + " configurations; " +
-                   search.farthest();
+  if (verdict.outcome == Outcome::kViolated) return farthest;
+  return "undecided after " + std::to_string(verdict.configurations) + " configurations; " +
+         farthest;
 }
 
 }  // namespace

@@ -274,10 +274,12 @@ void Move::leave_queue(const LeaseId& id) {
   s_.requests.erase(id);
 }
 
-// I3: greater than every fence of every commit before.
+// I3: greater than every fence of every commit before. A lease whose fence lies between could not be
+// granted any more.
 bool Move::issue(std::uint64_t fence) {
   if (fence == 0) return true;  // nobody was told
   if (fence < s_.fence || (fence == s_.fence && fence != shared_)) return false;
+  if (part_.is_fence_between(std::max(s_.fence, issued_), fence)) return false;
   issued_ = std::max(issued_, fence);
   return true;
 }
@@ -286,7 +288,7 @@ bool Move::grant(Entry entry) {
   const LeaseId id = entry.id;
   if (is("granted") && !told_.lease.empty() && step_.named != id) return false;
   if (part_.is_refused_after(id, latest_)) return false;
-  entry.fence = is("granted") ? told_.fence : 0;
+  entry.fence = is("granted") ? told_.fence : part_.fence_of(id);
   if (!hand_over_before(entry.fence) || !issue(entry.fence)) return false;
   Life life;
   life.fence_above = s_.fence;
@@ -304,7 +306,7 @@ bool Move::hand_over_before(std::uint64_t fence) {
     const Entry* first = nullptr;
     std::uint64_t lowest = fence;
     for (const auto& [id, waiter] : s_.model.waiters) {
-      const std::uint64_t own = s_.lives.at(id).asker->call->told.fence;
+      const std::uint64_t own = part_.fence_of(id);
       if (own == 0 || own > lowest || handing_over_.contains(id) || after.contains(id)) continue;
       first = &waiter;
       lowest = own;
@@ -356,7 +358,7 @@ bool Move::hand_over(const LeaseId& id) {
   if (!told && call.answered() && call.told.word != "lost" && call.told.word != "unknown") {
     return false;  // I9: it was told that it is not granted
   }
-  const std::uint64_t fence = told ? call.told.fence : 0;
+  const std::uint64_t fence = told ? call.told.fence : part_.fence_of(id);
   if (!hand_over_before(fence) || !issue(fence)) return false;
   if (!s_.model.waiters.contains(id)) return false;  // over by now itself
   auto node = s_.model.waiters.extract(id);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <utility>
 
 #include "linear/spec.h"
 
@@ -76,6 +77,7 @@ Part::Part(const std::vector<const Call*>& calls, const History& history)
   for (std::size_t i = 0; i < calls.size(); ++i) add(*calls[i], ids[i]);
   std::ranges::stable_sort(steps, {}, &Step::invoked);
   find_partners();
+  find_repetitions();
   find_proven();
   for (Step& step : steps) {
     const Asked& asked = step.call->asked;
@@ -99,7 +101,8 @@ void Part::name_leases(const std::vector<const Call*>& calls,
     if (told.word != "granted" || told.lease.empty()) continue;
     if (names_.contains(told.lease) || told_.contains(ids[i])) continue;
     names_[told.lease] = ids[i];
-    told_.insert(ids[i]);
+    told_[ids[i]] = told.fence;
+    fences_.insert(told.fence);
   }
   for (const Call* call : calls) {
     if (call->told.lease.empty() || names_.contains(call->told.lease)) continue;
@@ -123,6 +126,28 @@ void Part::find_partners() {
     if (steps[i].phase != Phase::kGet) continue;
     steps[i].partner = asks.at(steps[i].call);
     steps[steps[i].partner].partner = i;
+  }
+}
+
+void Part::find_repetitions() {
+  std::map<std::string, std::size_t> latest;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    Step& step = steps[i];
+    step.before = step.first = i;
+    const Asked& asked = step.call->asked;
+    if (!step.asks() || !step.optional || asked.request_id.empty()) continue;
+    // Who asks, for what and how: behind the call's number and time. Processes that were started for
+    // one call each are as good as one.
+    std::string text = invocation_line(*step.call);
+    for (int word = 0; word < 4; ++word) text.erase(0, text.find(' ') + 1);
+    text += starter_of(step.call->process) + " " + std::to_string(step.returned);
+    const auto [place, fresh] = latest.try_emplace(text, i);
+    if (fresh) continue;
+    step.before = std::exchange(place->second, i);
+    step.first = steps[step.before].first;
+  }
+  for (Step& step : steps) {
+    if (step.phase == Phase::kGet) step.first = steps[step.partner].first;
   }
 }
 
@@ -215,6 +240,16 @@ std::size_t Part::untold(const core::Owner& owner, std::int64_t by) const {
            (step.entry.owner == owner || whole_of(step.entry.owner) == owner) &&
            step.invoked <= by && step.call->untold();
   }));
+}
+
+std::uint64_t Part::fence_of(const core::LeaseId& id) const {
+  const auto found = told_.find(id);
+  return found == told_.end() ? 0 : found->second;
+}
+
+bool Part::is_fence_between(std::uint64_t low, std::uint64_t high) const {
+  const auto above = fences_.upper_bound(low);
+  return above != fences_.end() && *above < high;
 }
 
 Keeper Part::keeper(const std::string& process) const {

@@ -34,6 +34,9 @@ struct Step {
   std::int64_t returned = kNever;
   bool optional = false;    // no answer was seen: it may never have happened
   std::size_t partner = 0;  // of kAsk its kGet, of kGet its kAsk
+  // Of one request that was repeated and never answered: the time before that it was asked, or its
+  // own place if there is none; and the first of them.
+  std::size_t before = 0, first = 0;
   // What it asks for; its id is that of the lease it may be granted. Calls of one owner with one
   // request id share it: at most one of them ever has a lease, or a place in the queue.
   sim::Entry entry;
@@ -56,6 +59,10 @@ struct Part {
   bool is_name(const core::LeaseId& id) const { return !id.empty() && id >= first_name_; }
   bool is_told(const core::LeaseId& id) const { return told_.contains(id); }
   bool is_repeated(const core::LeaseId& id) const { return repeated_.contains(id); }
+  // The fence that somebody was told when he was granted it; 0: nobody was.
+  std::uint64_t fence_of(const core::LeaseId& id) const;
+  // Has a lease that somebody was told of a fence between these two?
+  bool is_fence_between(std::uint64_t low, std::uint64_t high) const;
   // So nobody can have been granted it by then: what was granted is never refused again (rule 12).
   bool is_refused_after(const core::LeaseId& id, std::int64_t moment) const;
 
@@ -69,6 +76,7 @@ struct Part {
   void name_leases(const std::vector<const Call*>& calls, const std::vector<core::LeaseId>& ids);
   core::LeaseId named(const std::string& lease) const;
   void find_partners();
+  void find_repetitions();
   void find_proven();
   void find_keepers(const std::vector<const Call*>& calls);
   Death death_of(const std::string& process) const;
@@ -77,7 +85,8 @@ struct Part {
   std::map<std::string, core::LeaseId> names_;
   core::LeaseId first_name_;
   std::map<core::LeaseId, core::Owner> owners_;
-  std::set<core::LeaseId> told_;                   // somebody was told `granted` with its name
+  std::map<core::LeaseId, std::uint64_t> told_;    // somebody was told `granted`, with its fence
+  std::set<std::uint64_t> fences_;                 // all of told_
   std::set<core::LeaseId> repeated_;               // several calls have its request id
   std::map<core::LeaseId, std::int64_t> refused_;  // when the last of them began that was refused
   std::map<std::string, Keeper> keepers_;

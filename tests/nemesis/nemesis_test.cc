@@ -62,11 +62,11 @@ std::istream& operator>>(std::istream& in, Sum& sum) {
          sum.passed_ns;
 }
 
-void keep(const std::string& text) {
+void keep(const char* what, const std::string& text) {
   std::string path = lasting_folder() + "/lockkeeper-nemesis-XXXXXX";
   ::close(::mkstemp(path.data()));
   stage::write_text(path, text);
-  std::printf("kept: %s\n", path.c_str());
+  std::printf("kept: %s, %s\n", path.c_str(), what);
 }
 
 class Nemesis : public testing::Test {
@@ -80,6 +80,7 @@ class Nemesis : public testing::Test {
     std::ifstream in(state_);
     if (!state_.empty() && in >> seed_ >> round_ >> sum_) {
       std::printf("goes on at round %llu\n", static_cast<unsigned long long>(round_));
+      sum_.highest_fence = 0;  // the cluster is another one
     }
     std::printf("seed %llu\n", static_cast<unsigned long long>(seed_));
     std::fflush(stdout);
@@ -171,7 +172,11 @@ class Nemesis : public testing::Test {
                 judged.grants, verdict.parts, verdict.configurations);
     std::fflush(stdout);
     EXPECT_EQ(verdict.outcome, linear::Outcome::kLinearizable) << verdict.why;
-    if (HasFailure()) keep(text);
+    if (HasFailure()) {
+      keep("what was asked and told", text);
+      keep("the same for linear_tool", linear::to_text(history));
+      keep("the history of the table", world_->ask(0, {"log"}).out);
+    }
     EXPECT_FALSE(HasFailure()) << repeat();
   }
 
