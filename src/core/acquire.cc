@@ -135,18 +135,6 @@ std::unexpected<Error> parent_gone(const LeaseId& id) {
 
 }  // namespace
 
-bool is_handoff(Outcome outcome, const Lease& lease) {
-  return outcome == Outcome::kGranted && !is_confirmed(lease);
-}
-
-void AcquireReply::stamp(kv::Version version) {
-  if (lease.created == 0 && outcome != Outcome::kHeld) lease.created = version;
-  // What this very commit handed off to others may conflict too.
-  for (Conflict& conflict : conflicts) {
-    if (conflict.holder.created == 0) conflict.holder.created = version;
-  }
-}
-
 Result<AcquireReply> Table::acquire(const AcquireRequest& asked) {
   LK_CHECK(check_limits(asked, context_.limits));
   LOCKKEEPER_ASSERT(!asked.wait || asked.waiting_process.attached());
