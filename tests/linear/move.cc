@@ -187,15 +187,25 @@ std::optional<bool> Move::renew_alike() {
   return renew_by_asking(id);
 }
 
+// A hub gives up a wait when it cannot tell how that goes on, as if its process had died.
+void Move::wait_in(Life& life) const {
+  const std::string& process = step_.call->process;
+  Keeper keeper = part_.keeper(process);
+  if (is("unknown")) {
+    keeper.death.from = std::min(keeper.death.from, step_.invoked);
+    keeper.found_from = std::min(keeper.found_from, step_.invoked);
+  }
+  life.holds = {{process, keeper}};
+  life.asker = &part_.steps[step_.partner];
+}
+
 bool Move::queue(Entry waiter) {
   if (is("renewed") || is("held")) return false;
   decided_ = false;
   const LeaseId id = waiter.id;
   waiter.created = s_.next_place++;
   Life life;
-  const std::string& process = step_.call->process;
-  life.holds[process] = part_.keeper(process);
-  life.asker = &part_.steps[step_.partner];
+  wait_in(life);
   life.fence_above = s_.fence;
   s_.lives[id] = life;
   s_.model.waiters.emplace(id, std::move(waiter));

@@ -67,6 +67,7 @@ class Move {
   void let_in(sim::Entry& entry);
   std::optional<bool> renew_alike();
   bool queue(sim::Entry waiter);
+  void wait_in(Life& life) const;
   bool were_lost();
   void meet(const sim::Entry& entry, const std::set<sim::Block>& blocks);
   bool get();

@@ -65,10 +65,7 @@ bool Move::resume(const LeaseId& id) {
   }
   decided_ = false;
   if (is("renewed") || is("held")) return false;
-  Life& life = s_.lives.at(id);
-  const std::string& process = step_.call->process;
-  life.holds = {{process, part_.keeper(process)}};
-  life.asker = &part_.steps[step_.partner];
+  wait_in(s_.lives.at(id));
   return true;
 }
 
