@@ -19,7 +19,7 @@ namespace lockkeeper::core {
 struct CycleStep {
   Owner owner;
   std::vector<std::string> waits_for;  // resources, as held
-  LeaseId through;                     // its waiter
+  LeaseId through = {};                // its waiter
 };
 
 // The waiters through which an owner waits: its own, those of its session's parts, and those made
