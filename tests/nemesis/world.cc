@@ -176,7 +176,7 @@ std::int64_t World::wait_for_progress() {
   });
   EXPECT_TRUE(all) << "these are still granted nothing, a minute after all was well again:"
                    << slow_since(healed) << "\n"
-                   << hubs_->words_of(0);
+                   << hubs_->words_of(0) << (all ? "" : ask(0, {"acquire", "is-it-well"}).all());
   return recovered;
 }
 

@@ -14,9 +14,9 @@ namespace fs = std::filesystem;
 using ::testing::IsEmpty;
 
 // The steps at which others may come in between.
-const Words kCalls{"openat",   "flock",     "fcntl",     "mkdirat", "linkat",
-                   "unlinkat", "renameat2", "fdatasync", "pwrite64"};
-constexpr int kStride = 5;  // a whole command has about a hundred of them
+const Words kCalls{"openat",   "flock",     "fcntl lock", "mkdirat", "linkat",
+                   "unlinkat", "renameat2", "fdatasync",  "pwrite64"};
+constexpr int kStride = 5;  // a command has 30 to 100 of them
 
 class RegistryRaces : public ::testing::TestWithParam<const char*> {
  protected:
@@ -81,7 +81,7 @@ TEST_P(RegistryRaces, A17_removed_while_one_acquires) {
   for (int step = 1;; step += kStride) {
     Held ann(stage_.launch("ann", {"acquire", "a"}), nth(kCalls, step));
     if (!ann.stands()) {
-      EXPECT_GT(step, 10) << "it was never held";
+      EXPECT_GT(step, 10) << "it was never held: " << ann.go_on().all();
       break;
     }
     Process remover = removing();
@@ -104,7 +104,7 @@ TEST_P(RegistryRaces, A17_removed_and_added_while_one_releases) {
     stage_.expect(0, "ann", {"acquire", "a"});
     Held ann(stage_.launch("ann", {"release", "a"}), nth(kCalls, step));
     if (!ann.stands()) {
-      EXPECT_GT(step, 10) << "it was never held";
+      EXPECT_GT(step, 10) << "it was never held: " << ann.go_on().all();
       break;
     }
     Process remover = removing();
@@ -128,7 +128,7 @@ TEST_P(RegistryRaces, A17_what_was_seen_in_a_removed_layout_blocks_nobody) {
     fs::create_directories(lock);
     Held looker(stage_.launch("looker", {"layout", "list"}), nth(kCalls, step));
     if (!looker.stands()) {
-      EXPECT_GT(step, 10) << "it was never held";
+      EXPECT_GT(step, 10) << "it was never held: " << looker.go_on().all();
       break;
     }
     Process remover = removing();
