@@ -500,7 +500,8 @@ Result<AcquireReply> Table::enqueue(const AcquireRequest& request, Lease draft, 
   if (too_full(walk)) return ask_again();
   // More owners wait for each other than one commit can guard. Then whoever closes a cycle at this
   // moment is seen by the look that follows: each does that before it sleeps. (L5)
-  if (!settler_.spare_left()) state_.forget_reads(walk);
+  const bool unguarded = !settler_.spare_left();
+  if (unguarded) state_.forget_reads(walk);
   LK_ASSIGN(const Blocker blocker, choose_blocker(state_, findings.conflicts));
   LK_CHECK(state_.guard(blocker.id));
   const bool alone = blocker.alone && !draft.overtook;
@@ -510,8 +511,10 @@ Result<AcquireReply> Table::enqueue(const AcquireRequest& request, Lease draft, 
   LK_CHECK(state_.add_waiter(waiter));
   LK_CHECK(remember_request(request, waiter.request.id));
   LK_CHECK(state_.append(Event::of_request(waiter.request, "queued")));
-  return answer(Outcome::kQueued, std::move(waiter.request), std::move(findings.conflicts), {},
-                before + 1);
+  AcquireReply queued = answer(Outcome::kQueued, std::move(waiter.request),
+                               std::move(findings.conflicts), {}, before + 1);
+  queued.unguarded = unguarded;
+  return queued;
 }
 
 Result<AcquireReply> Table::confirm(const Lease& lease) {

@@ -56,6 +56,7 @@ struct AcquireReply {
   bool replayed = false;            // a request with this id came before
   bool existed_before = false;      // and its lease was granted and confirmed
   bool again = false;               // not decided yet: commit what was ended, then ask again
+  bool unguarded = false;           // queued: it may have closed a cycle, so poll before you sleep
   void stamp(kv::Version version);
 };
 bool is_handoff(Outcome outcome, const Lease& lease);  // granted, and nobody has taken it yet

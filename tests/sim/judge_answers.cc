@@ -174,7 +174,7 @@ void Judge::check_acquire(const Done& done, const AcquireReply& reply) {
       if (!done.strict) break;
       // Whoever joins the queue has made sure of this. Whoever looks again has only looked, also by
       // repeating the request that has joined it.
-      const bool joins = has_joined(done, reply.lease.id);
+      const bool joins = has_joined(done, reply.lease.id) && !reply.unguarded;
       const auto blocks = model_.blocks(waiter->second, waiter->second.created, done.view);
       require(!model_.closes_cycle(waiter->second, blocks, done.view) || (!joins && !is_sure(done)),
               "L5: waits in a deadlock");

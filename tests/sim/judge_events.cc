@@ -242,7 +242,13 @@ void Judge::queued(const Done& done, const Event& event) {
     // let it pass now: it finds out when it looks again.
     require(!model_.gives_way(entry, blocks, done.view) || !is_sure(done),
             "rule 2: queued with nothing in the way");
-    require(!model_.closes_cycle(entry, blocks, done.view), "L5: queued into a deadlock");
+    const bool cycle = model_.closes_cycle(entry, blocks, done.view);
+    require(!cycle || reply.unguarded, "L5: queued into a deadlock");
+    if (cycle) probe("queued into a cycle that it is about to see");
+  }
+  if (reply.unguarded) {
+    about_to_look_[entry.id] = done.version;
+    probe("a walk beyond the guards");
   }
   entry.created = done.version;
   remember(done.op, entry.id);

@@ -66,7 +66,7 @@ class Waiting {
   const std::uint64_t word_;
   layout::Mirror& mirror_;
   std::uint32_t seen_ = 0;  // the word before the last look
-  bool must_look_ = true;   // before it may sleep
+  bool must_look_ = true;   // before it may sleep (core::AcquireReply::unguarded)
   WatchPlan plan_;          // since the last look
   std::int64_t look_by_ = 0;
   std::int64_t looked_ms_;  // when the table was last seen in full
