@@ -284,8 +284,8 @@ void Move::leave_queue(const LeaseId& id) {
   s_.requests.erase(id);
 }
 
-// I3: greater than every fence of every commit before. A lease whose fence lies between could not be
-// granted any more.
+// I3: greater than every fence of every commit before. A lease whose fence lies between could not
+// be granted any more.
 bool Move::issue(std::uint64_t fence) {
   if (fence == 0) return true;  // nobody was told
   if (fence < s_.fence || (fence == s_.fence && fence != shared_)) return false;

@@ -1,4 +1,5 @@
-// From calls to steps.
+#include "linear/part.h"
+
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -136,8 +137,8 @@ void Part::find_repetitions() {
     step.before = step.first = i;
     const Asked& asked = step.call->asked;
     if (!step.asks() || !step.optional || asked.request_id.empty()) continue;
-    // Who asks, for what and how: behind the call's number and time. Processes that were started for
-    // one call each are as good as one.
+    // Who asks, for what and how: behind the call's number and time. Processes that were started
+    // for one call each are as good as one.
     std::string text = invocation_line(*step.call);
     for (int word = 0; word < 4; ++word) text.erase(0, text.find(' ') + 1);
     text += starter_of(step.call->process) + " " + std::to_string(step.returned);
