@@ -1,6 +1,7 @@
 // A network that fails in every way: connections cut, answers lost, delayed, and half open.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "remote/machine.h"
@@ -12,7 +13,12 @@ namespace {
 using stage::Answer;
 using stage::Process;
 using testing::AllOf;
+using testing::AnyOf;
+using testing::Contains;
+using testing::Each;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
 
 class RemoteNetwork : public Remote {
  protected:
@@ -128,33 +134,46 @@ TEST_F(RemoteVersions, AnotherVersionOfTheSameProtocolWorks) {
   EXPECT_EQ(newer.post("/v1/beat", said).status, 200);
 }
 
+// Of each beat that has begun a session, that session.
+std::vector<std::string> begun_in(const std::vector<std::string>& beats) {
+  std::vector<std::string> sessions;
+  for (const std::string& beat : beats) {
+    const auto body = beat.find("\r\n\r\n");
+    const Json json = Json::parse(beat.substr(std::min(body, beat.size())), nullptr, false);
+    sessions.push_back(json.is_object() ? json.value("session", "") : beat);
+  }
+  return sessions;
+}
+
 // A hub that keeps a row for each session says when it has none. What was attached is gone, and
-// what comes goes on under another session, which begins once.
+// what comes goes on under another session. Two beats may begin it: a call does not wait for a beat
+// that is on its way, since that one may go to a hub that is silent.
 TEST_F(RemoteVersions, I5_I7_AnotherSessionFollowsOneThatTheHubHasLost) {
   proxy_.watch("\"begins\":true");
   ASSERT_EQ(here_.login(through(), alice_).status, 0);
-  EXPECT_EQ(proxy_.seen(), 0) << "a login begins no session";
+  EXPECT_THAT(begun_in(proxy_.seen()), IsEmpty()) << "a login begins no session";
   const auto known = [&] {
     const std::string text = stage::read_text(here_.relay_folder() + "/attached");
     return Json::parse(text, nullptr, false);
   };
   Process holder = here_.start_holding("x", "a");
-  EXPECT_EQ(proxy_.seen(), 1);
   const Json before = known();
+  EXPECT_THAT(begun_in(proxy_.seen()), AllOf(Not(IsEmpty()), Each(before["session"])));
   ASSERT_EQ(before["attached"].size(), 1U) << before;
   EXPECT_EQ(before["begun"], true);
   proxy_.rewrite_once("\"session_ms\":60000", "\"session\":\"lost\"  ");
   EXPECT_EQ(here_.as("x", {"run", "b", "--", "true"}).status, 0);  // its end is told at once
+  Json after;
   ASSERT_TRUE(stage::eventually([&] {
-    const Json now = known();
-    return proxy_.seen() == 2 && now["begun"] == true && now["attached"].empty();
-  })) << proxy_.seen()
-      << " beats that begin a session: " << before << " " << known();
-  const Json after = known();
-  EXPECT_NE(after["session"], before["session"]);
+    after = known();
+    return after["session"] != before["session"] && after["begun"] == true &&
+           after["attached"].empty();
+  })) << before
+      << " " << after;
   EXPECT_EQ(here_.as("x", {"run", "c", "--", "true"}).status, 0);
   EXPECT_EQ(known()["session"], after["session"]);
-  EXPECT_EQ(proxy_.seen(), 2);
+  EXPECT_THAT(begun_in(proxy_.seen()), Contains(after["session"]));
+  EXPECT_THAT(begun_in(proxy_.seen()), Each(AnyOf(before["session"], after["session"])));
 }
 
 TEST_F(RemoteVersions, AnotherProtocolOfTheHubIsRefusedWithBothVersions) {

@@ -58,6 +58,11 @@ void Proxy::rewrite_once(std::string from, std::string to) {
   rewritten_once_ = {std::move(from), std::move(to)};
 }
 
+std::vector<std::string> Proxy::seen() {
+  const std::lock_guard hold(mutex_);
+  return seen_;
+}
+
 std::vector<std::string> Proxy::requests() {
   const std::lock_guard hold(mutex_);
   return requests_;
@@ -88,7 +93,10 @@ std::string Proxy::receive(const Fd& from) {
   std::string piece(65536, '\0');
   const ssize_t n = ::recv(from.get(), piece.data(), piece.size(), 0);
   piece.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-  if (!watched_.empty() && piece.find(watched_) != std::string::npos) ++seen_;
+  if (!watched_.empty() && piece.find(watched_) != std::string::npos) {
+    const std::lock_guard hold(mutex_);
+    seen_.push_back(piece);
+  }
   change(piece);
   return piece;
 }

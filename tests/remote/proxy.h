@@ -37,9 +37,9 @@ class Proxy {
   }
   // So is the next piece that has `from`, and no other.
   void rewrite_once(std::string from, std::string to);
-  // How many pieces with that text have passed since? Call before anybody connects.
+  // Keeps the pieces with that text that pass from now on. Call before anybody connects.
   void watch(std::string text) { watched_ = std::move(text); }
-  int seen() const { return seen_; }
+  std::vector<std::string> seen();
   // Each piece that passes waits that long.
   void delay(int ms) { delay_ms_ = ms; }
   // Half open: what comes is swallowed, new connections are accepted and lead nowhere.
@@ -65,8 +65,8 @@ class Proxy {
 
   const std::uint16_t to_;
   std::string watched_;
-  std::atomic<int> seen_ = 0;
-  std::mutex mutex_;  // protects these two
+  std::mutex mutex_;  // protects these three
+  std::vector<std::string> seen_;
   std::pair<std::string, std::string> rewritten_once_;
   std::vector<std::string> requests_;
   std::vector<std::pair<std::string, std::string>> rewritten_;
