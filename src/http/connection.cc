@@ -161,9 +161,13 @@ Connection::Awaitable<> Connection::read(Came& came) {
   parser.header_limit(static_cast<std::uint32_t>(limits_.header_bytes));
   parser.body_limit(limits_.body_bytes);
   error_code error;
-  within(limits_.header_ms);
-  co_await beast::http::async_read_header(socket_, buffer_, parser, into(error));
-  in_time();
+  // Mostly all of it is there. What is missing is waited for.
+  beast::http::read_header(socket_, buffer_, parser, error);
+  if (error == asio::error::would_block) {
+    within(limits_.header_ms);
+    co_await beast::http::async_read_header(socket_, buffer_, parser, into(error));
+    in_time();
+  }
   if (!error) {
     came.request = head_of_parser(parser);
     came.wire.chunks = parser.get().version() >= 11;
@@ -181,16 +185,16 @@ Connection::Awaitable<> Connection::read(Came& came) {
       came.message = "the only expectation supported is 100-continue";
       co_return;
     }
-    within(limits_.body_ms);
     if (expected != nullptr && !parser.is_done()) {
       const bool sent = co_await write("HTTP/1.1 100 Continue\r\n\r\n");
       if (!sent) co_return;
+    }
+    if (!parser.is_done()) beast::http::read(socket_, buffer_, parser, error);
+    if (error == asio::error::would_block) {
       within(limits_.body_ms);
-    }
-    if (!parser.is_done()) {
       co_await beast::http::async_read(socket_, buffer_, parser, into(error));
+      in_time();
     }
-    in_time();
   }
   if (!error) {
     came.request.body = std::move(parser.get().body());

@@ -25,7 +25,7 @@ class EtcdTxn::Walk {
  public:
   Walk(EtcdTxn& txn, const Range& range, bool forward)
       : txn_(txn),
-        rest_(range),
+        range_(range),
         forward_(forward),
         own_(txn.writes_.lower_bound(forward ? range.from : range.to)) {}
 
@@ -58,15 +58,16 @@ class EtcdTxn::Walk {
   Result<const Row*> stored() {
     while (at_ == page_.rows.size()) {
       if (!more_) return nullptr;
-      LK_ASSIGN(page_, txn_.reader_->rows(rest_, forward_, next_page_));
+      LK_ASSIGN(page_, txn_.reader_->rows(rest_ ? *rest_ : range_, forward_, next_page_));
       next_page_ = kLaterPage;
       at_ = 0;
       more_ = page_.more;
-      if (page_.rows.empty()) continue;
+      if (!more_ || page_.rows.empty()) continue;
+      if (!rest_) rest_ = range_;
       if (forward_) {
-        rest_.from = key_behind(page_.rows.back().key);
+        rest_->from = key_behind(page_.rows.back().key);
       } else {
-        rest_.to = page_.rows.back().key;
+        rest_->to = page_.rows.back().key;
       }
     }
     return &page_.rows[at_];
@@ -74,15 +75,16 @@ class EtcdTxn::Walk {
 
   const Writes::value_type* own() const {
     if (forward_) {
-      return own_ != txn_.writes_.end() && own_->first < rest_.to ? &*own_ : nullptr;
+      return own_ != txn_.writes_.end() && own_->first < range_.to ? &*own_ : nullptr;
     }
     if (own_ == txn_.writes_.begin()) return nullptr;
     const auto& before = *std::prev(own_);
-    return before.first >= rest_.from ? &before : nullptr;
+    return before.first >= range_.from ? &before : nullptr;
   }
 
   EtcdTxn& txn_;
-  Range rest_;  // not read yet
+  const Range& range_;
+  std::optional<Range> rest_;  // what was not read yet; none: all
   const bool forward_;
   Writes::const_iterator own_;
   etcd::Page page_;
@@ -98,20 +100,18 @@ EtcdTxn::EtcdTxn(std::shared_ptr<EtcdStore::Core> core, Access access)
       reader_(core_->reader(access, epoch_)) {}
 
 void EtcdTxn::remember(std::string_view key, Version modified, bool guarded) {
-  if (guarded) guards_.point(key, modified);
-  if (reader_->may_be_old()) reads_.point(key, modified);
+  if (guarded || reader_->may_be_old()) (guarded ? guards_ : unguarded_).point(key, modified);
 }
 
-void EtcdTxn::remember(const Range& range, bool met_stored, Version snapshot, bool guarded) {
-  const auto add = [&](etcd::Guards& guards) {
-    if (met_stored) {
-      guards.uncreated_range(range.from, range.to, snapshot);
-    } else {
-      guards.empty_range(range.from, range.to);
-    }
-  };
-  if (guarded) add(guards_);
-  if (reader_->may_be_old()) add(reads_);
+void EtcdTxn::remember(std::string_view from, std::string_view to, bool met_stored,
+                       Version snapshot, bool guarded) {
+  if (!guarded && !reader_->may_be_old()) return;
+  etcd::Guards& guards = guarded ? guards_ : unguarded_;
+  if (met_stored) {
+    guards.uncreated_range(from, to, snapshot);
+  } else {
+    guards.empty_range(from, to);
+  }
 }
 
 Result<Row> EtcdTxn::own_row(const Writes::value_type& write) {
@@ -153,21 +153,26 @@ Result<void> EtcdTxn::walk(const Range& range, const Visit& visit, Read read, bo
   const bool guarded = read == Read::kGuarded;
   Walk walk(*this, range, forward);
   bool met_stored = false;
-  Range seen = range;
+  std::string_view last;  // where it stopped; empty: at the end
   while (true) {
     LK_ASSIGN(const auto step, walk.next());
     if (!step) break;
     met_stored = met_stored || step->met_stored;
     if (step->stored != nullptr) remember(step->row->key, step->row->modified, guarded);
     if (!step->row) continue;
-    std::string& end = forward ? seen.to : seen.from;
-    end = forward ? key_behind(step->row->key) : std::string(step->row->key);
-    if (!visit_row(visit, *step->row)) break;
-    end = forward ? range.to : range.from;
+    if (visit_row(visit, *step->row)) continue;
+    last = step->row->key;
+    break;
   }
   if (!guarded && !reader_->may_be_old()) return {};
   LK_ASSIGN(const Version snapshot, reader_->snapshot());
-  remember(seen, met_stored, snapshot, guarded);
+  if (last.empty()) {
+    remember(range.from, range.to, met_stored, snapshot, guarded);
+  } else if (forward) {
+    remember(range.from, key_behind(last), met_stored, snapshot, guarded);
+  } else {
+    remember(last, range.to, met_stored, snapshot, guarded);
+  }
   return {};
 }
 
@@ -190,7 +195,7 @@ Result<void> EtcdTxn::walk_appended(std::string_view prefix, std::uint64_t after
     LK_ASSIGN(const etcd::Page page, reader_->created(range, when, forward));
     if (reader_->may_be_old()) {
       LK_ASSIGN(const Version snapshot, reader_->snapshot());
-      remember(range, true, snapshot, false);
+      remember(range.from, range.to, true, snapshot, false);
     }
     for (const Row& row : page.rows) {
       remember(row.key, row.modified, false);
@@ -291,18 +296,19 @@ void EtcdTxn::drop_guards(GuardMark since) {
   guards_.cut(since, reader_->may_be_old() ? &dropped_ : nullptr);
 }
 
-// Do these and the guards hold in the newest state? Then the snapshot was the newest, as far as it
+// Do these hold in the newest state, with all guards? Then the snapshot was the newest, as far as it
 // matters, when etcd was asked just now.
-Result<bool> EtcdTxn::hold_now(const etcd::Guards& reads) {
+Result<bool> EtcdTxn::hold_now(const etcd::Guards& others) {
   LK_ASSIGN(const Version snapshot, reader_->snapshot());
   LK_ASSIGN(const auto now, core_->newest_view(epoch_));
   if (now == nullptr) return false;
-  return guards_.hold_in(*now) && (now->same_as(snapshot) || reads.hold_in(*now));
+  if (!guards_.hold_in(*now)) return false;
+  return now->same_as(snapshot) || (dropped_.hold_in(*now) && others.hold_in(*now));
 }
 
 Result<bool> EtcdTxn::confirm_reads() {
   if (!reader_->may_be_old()) return true;
-  LK_ASSIGN(const bool hold, hold_now(reads_));
+  LK_ASSIGN(const bool hold, hold_now(unguarded_));
   if (!hold) core_->ask_first();
   return hold;
 }
@@ -321,7 +327,7 @@ Result<CommitResult> EtcdTxn::commit() {
 Result<CommitResult> EtcdTxn::commit_reads() {
   LK_ASSIGN(const Version read_at, reader_->snapshot());
   if (!reader_->may_be_old()) return core_->confirm(guards_, read_at);
-  LK_ASSIGN(const bool hold, hold_now(reads_));
+  LK_ASSIGN(const bool hold, hold_now(unguarded_));
   if (!hold) return CommitResult{Fate::kConflict, 0};
   return CommitResult{Fate::kCommitted, read_at};
 }
@@ -332,7 +338,7 @@ Result<CommitResult> EtcdTxn::commit_writes() {
   if (guards_.size() + dropped_.size() <= EtcdStore::kGuardsMax) {
     guards_.add_all(dropped_);
   } else if (dropped_.size() > 0) {
-    LK_ASSIGN(const bool hold, hold_now(dropped_));
+    LK_ASSIGN(const bool hold, hold_now({}));
     if (!hold) return CommitResult{Fate::kConflict, 0};
   }
   std::vector<EtcdWrite> writes;

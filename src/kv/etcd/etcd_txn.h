@@ -51,9 +51,10 @@ class EtcdTxn final : public Txn {
   Result<void> walk(const Range& range, const Visit& visit, Read read, bool forward);
   Result<void> walk_appended(std::string_view prefix, std::uint64_t after, bool forward,
                              const VisitAppended& visit);
-  void remember(const Range& range, bool met_stored, Version snapshot, bool guarded);
+  void remember(std::string_view from, std::string_view to, bool met_stored, Version snapshot,
+                bool guarded);
   void remember(std::string_view key, Version modified, bool guarded);
-  Result<bool> hold_now(const etcd::Guards& reads);
+  Result<bool> hold_now(const etcd::Guards& others);
   Result<CommitResult> commit_reads();
   Result<CommitResult> commit_writes();
   Result<void> room_for_write() const;
@@ -66,9 +67,9 @@ class EtcdTxn final : public Txn {
   const Version epoch_;  // that of the epoch's row
   const std::unique_ptr<etcd::Reader> reader_;
   etcd::Guards guards_;
-  // If the snapshot may be old: all that was read, and the guards that were dropped.
-  etcd::Guards reads_;
+  // If the snapshot may be old: the guards that were dropped, and what was read without a guard.
   etcd::Guards dropped_;
+  etcd::Guards unguarded_;
   int visiting_ = 0;
   bool put_ = false;  // or appended: the commit has a version in any case
   Writes writes_;

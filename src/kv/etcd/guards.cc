@@ -50,10 +50,12 @@ bool Guards::hold_in(const Copy::View& view) const {
 }
 
 std::vector<Compare> Guards::compares(const Keys& keys, std::size_t first, std::size_t most) const {
+  constexpr std::size_t kOfTheStore = 2;  // which it adds to them
   std::vector<Compare> compares;
+  compares.reserve(std::min(order_.size() - first, most) + kOfTheStore);
   for (std::size_t i = first; i < order_.size() && compares.size() < most; ++i) {
     const Guard& guard = *order_[i];
-    Compare compare;
+    Compare& compare = compares.emplace_back();
     compare.key = keys.row(guard.from);
     if (guard.kind != Kind::kPoint) compare.range_end = keys.row(guard.to);
     // Of a key that is not there, and of a range without keys, etcd compares zeros.
@@ -61,7 +63,6 @@ std::vector<Compare> Guards::compares(const Keys& keys, std::size_t first, std::
     if (absent || guard.kind == Kind::kUncreated) compare.target = Compare::Target::kCreate;
     if (guard.kind == Kind::kUncreated) compare.result = Compare::Result::kLess;
     compare.revision = guard.kind == Kind::kUncreated ? guard.version + 1 : guard.version;
-    compares.push_back(std::move(compare));
   }
   return compares;
 }

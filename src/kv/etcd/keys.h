@@ -21,7 +21,11 @@ class Keys {
   const std::string& rows() const { return rows_; }
   // From the epoch to the last row: every revision that a store makes changes something there.
   Range watched() const { return {epoch(), end_of_prefix(rows_)}; }
-  std::string row(std::string_view key) const { return std::string(rows_).append(key); }
+  std::string row(std::string_view key) const {
+    std::string whole;
+    whole.reserve(rows_.size() + key.size());
+    return whole.append(rows_).append(key);
+  }
   // The key of a row, without what is before it. REQUIRES: it is the key of a row
   std::string_view key_of(std::string_view row) const { return row.substr(rows_.size()); }
 

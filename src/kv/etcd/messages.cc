@@ -6,6 +6,8 @@
 namespace lockkeeper::kv::etcd {
 namespace {
 
+constexpr std::size_t kUsualPartBytes = 128;  // of a transaction
+
 bool is(const MessageReader& reader, const Field& field) {
   return reader.field() == field.number;
 }
@@ -127,10 +129,9 @@ std::optional<std::uint64_t> number_of(std::string_view bytes, const Field& fiel
   return reader.failed() ? std::nullopt : std::optional(value);
 }
 
-std::string encode(const Compare& compare) {
+void write_compare(MessageWriter& out, const Compare& compare) {
   const bool create = compare.target == Compare::Target::kCreate;
   const bool equal = compare.result == Compare::Result::kEqual;
-  MessageWriter out;
   out.number(kCompareResult.number, equal ? kCompareResultEqual.number : kCompareResultLess.number);
   out.number(kCompareTarget.number,
              create ? kCompareTargetCreate.number : kCompareTargetMod.number);
@@ -138,24 +139,22 @@ std::string encode(const Compare& compare) {
   out.kept_number(create ? kCompareCreateRevision.number : kCompareModRevision.number,
                   compare.revision);
   out.bytes(kCompareRangeEnd.number, compare.range_end);
-  return out.take();
 }
 
-std::string encode(const Op& op) {
-  MessageWriter out, inner;
+void write_op(MessageWriter& out, const Op& op) {
   if (const Put* const put = std::get_if<Put>(&op)) {
-    inner.bytes(kPutRequestKey.number, put->key);
-    inner.bytes(kPutRequestValue.number, put->value);
-    inner.number(kPutRequestLease.number, put->lease);
-    out.kept_bytes(kRequestOpRequestPut.number, inner.take());
+    out.message(kRequestOpRequestPut.number, [&] {
+      out.bytes(kPutRequestKey.number, put->key);
+      out.bytes(kPutRequestValue.number, put->value);
+      out.number(kPutRequestLease.number, put->lease);
+    });
   } else if (const Delete* const erase = std::get_if<Delete>(&op)) {
-    inner.bytes(kDeleteRangeRequestKey.number, erase->key);
-    out.kept_bytes(kRequestOpRequestDeleteRange.number, inner.take());
+    out.message(kRequestOpRequestDeleteRange.number,
+                [&] { out.bytes(kDeleteRangeRequestKey.number, erase->key); });
   } else {
-    inner.bytes(kRangeRequestKey.number, std::get<Get>(op).key);
-    out.kept_bytes(kRequestOpRequestRange.number, inner.take());
+    out.message(kRequestOpRequestRange.number,
+                [&] { out.bytes(kRangeRequestKey.number, std::get<Get>(op).key); });
   }
-  return out.take();
 }
 
 }  // namespace
@@ -190,11 +189,15 @@ std::optional<RangeResponse> decode_range(std::string_view bytes) {
 
 std::string encode(const TxnRequest& request) {
   MessageWriter out;
+  out.reserve(kUsualPartBytes * (request.compares.size() + request.then.size()));
   for (const Compare& compare : request.compares) {
-    out.kept_bytes(kTxnRequestCompare.number, encode(compare));
+    out.message(kTxnRequestCompare.number, [&] { write_compare(out, compare); });
   }
-  for (const Op& op : request.then) out.kept_bytes(kTxnRequestSuccess.number, encode(op));
-  for (const Op& op : request.otherwise) out.kept_bytes(kTxnRequestFailure.number, encode(op));
+  const auto write_ops = [&](const Field& field, const std::vector<Op>& ops) {
+    for (const Op& op : ops) out.message(field.number, [&] { write_op(out, op); });
+  };
+  write_ops(kTxnRequestSuccess, request.then);
+  write_ops(kTxnRequestFailure, request.otherwise);
   return out.take();
 }
 
@@ -281,12 +284,13 @@ std::optional<std::string> decode_authenticate(std::string_view bytes) {
 }
 
 std::string encode_watch(std::string_view key, std::string_view range_end, std::uint64_t start) {
-  MessageWriter out, create;
-  create.bytes(kWatchCreateRequestKey.number, key);
-  create.bytes(kWatchCreateRequestRangeEnd.number, range_end);
-  create.number(kWatchCreateRequestStartRevision.number, start);
-  create.number(kWatchCreateRequestFragment.number, 1);
-  out.kept_bytes(kWatchRequestCreateRequest.number, create.take());
+  MessageWriter out;
+  out.message(kWatchRequestCreateRequest.number, [&] {
+    out.bytes(kWatchCreateRequestKey.number, key);
+    out.bytes(kWatchCreateRequestRangeEnd.number, range_end);
+    out.number(kWatchCreateRequestStartRevision.number, start);
+    out.number(kWatchCreateRequestFragment.number, 1);
+  });
   return out.take();
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "base/assert.h"
 #include "base/bytes.h"
@@ -17,6 +18,7 @@ namespace {
 constexpr std::size_t kFrameHeadBytes = 5;  // gRPC: compressed or not, and the length
 constexpr std::int32_t kWindowBytes = 4 << 20;
 constexpr std::size_t kWordsMax = 1000;
+constexpr std::size_t kSendBytes = 64 << 10;  // at a time
 
 std::string framed(std::string_view message) {
   std::string bytes(1, '\0');
@@ -119,7 +121,7 @@ struct PumpCallbacks {
     if (call == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     const std::lock_guard lock(static_cast<Pump*>(pump)->mutex_);
     const std::size_t n = std::min(size, call->to_say.size());
-    std::copy_n(call->to_say.data(), n, buffer);
+    std::memcpy(buffer, call->to_say.data(), n);
     call->to_say.erase(0, n);
     if (call->to_say.empty() && call->no_more) *flags |= NGHTTP2_DATA_FLAG_EOF;
     if (n == 0 && !call->no_more) return NGHTTP2_ERR_DEFERRED;
@@ -324,13 +326,16 @@ bool Pump::begin(Call& call) {
   return call.stream > 0;
 }
 
+// Frames that are ready together go out together: a call's headers and its message are one piece,
+// which wakes the server once.
 bool Pump::send() {
   while (true) {
     const std::uint8_t* bytes = nullptr;
     const ssize_t size = nghttp2_session_mem_send(session_, &bytes);
     if (size < 0) return false;
     if (size == 0) return socket_.flush().has_value();
-    if (!socket_.write(view(bytes, static_cast<std::size_t>(size)))) return false;
+    if (!socket_.put(view(bytes, static_cast<std::size_t>(size)))) return false;
+    if (socket_.unsent() >= kSendBytes && !socket_.flush()) return false;
   }
 }
 
@@ -370,8 +375,8 @@ void Pump::finish(Call& call, Answer::End end) {
     calls_.erase(at);
     fill(*kept, end);
     kept->done = true;
-    kept->done_now.notify_all();
   }
+  kept->done_now.notify_all();
   if (kept->ears.ended) kept->ears.ended(kept->answer);  // unlocked: it may open another stream
 }
 

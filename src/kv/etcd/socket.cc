@@ -91,11 +91,12 @@ bool Socket::wait(Deadline until) const {
 Result<void> Socket::shake(Deadline until) {
   while (true) {
     LK_ASSIGN(const bool done, tls_->shake());
-    LK_CHECK(write({}));
+    LK_CHECK(put({}));
+    LK_CHECK(flush());
     if (done && unsent_.empty()) return {};
     const auto events = static_cast<short>(unsent_.empty() ? POLLIN : POLLIN | POLLOUT);
     if (!wait_for(fd(), events, until)) return unreachable(name_, "no answer to the TLS handshake");
-    LK_ASSIGN(const std::string bytes, receive());
+    LK_ASSIGN(const std::string_view bytes, receive());
     tls_->arrived(bytes);
   }
 }
@@ -105,37 +106,37 @@ std::unexpected<Error> Socket::failed(int error) const {
               "the connection with the etcd at " + name_ + " is broken: " + std::strerror(error));
 }
 
-Result<std::string> Socket::receive() {
-  std::string bytes(kPieceBytes, '\0');
-  const ssize_t read = ::recv(fd(), bytes.data(), bytes.size(), 0);
+Result<std::string_view> Socket::receive() {
+  if (piece_ == nullptr) piece_ = std::make_unique_for_overwrite<char[]>(kPieceBytes);
+  const ssize_t read = ::recv(fd(), piece_.get(), kPieceBytes, 0);
   if (read == 0) {
     return fail(Code::kStoreUnavailable, "the etcd at " + name_ + " has closed the connection");
   }
   if (read < 0) {
-    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return std::string();
+    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return std::string_view();
     return failed(errno);
   }
-  bytes.resize(static_cast<std::size_t>(read));
-  return bytes;
+  return std::string_view(piece_.get(), static_cast<std::size_t>(read));
 }
 
-Result<std::string> Socket::read() {
-  LK_ASSIGN(std::string bytes, receive());
+Result<std::string_view> Socket::read() {
+  LK_ASSIGN(const std::string_view bytes, receive());
   if (tls_ == nullptr) return bytes;
   tls_->arrived(bytes);
-  LK_ASSIGN(std::string plain, tls_->read());
-  LK_CHECK(write({}));  // what TLS itself has to say
-  return plain;
+  LK_ASSIGN(plain_, tls_->read());
+  LK_CHECK(put({}));  // what TLS itself has to say
+  LK_CHECK(flush());
+  return std::string_view(plain_);
 }
 
-Result<void> Socket::write(std::string_view bytes) {
+Result<void> Socket::put(std::string_view bytes) {
   if (tls_ == nullptr) {
     unsent_.append(bytes);
   } else {
     LK_CHECK(tls_->write(bytes));
     unsent_ += tls_->to_send();
   }
-  return flush();
+  return {};
 }
 
 Result<void> Socket::flush() {

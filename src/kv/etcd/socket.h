@@ -29,21 +29,25 @@ class Socket {
   int fd() const { return fd_.get(); }
   bool wait(Deadline until) const;  // for something to read; false: there was nothing
   bool wants_to_send() const { return !unsent_.empty(); }
+  std::size_t unsent() const { return unsent_.size(); }
 
-  Result<std::string> read();                  // what is there; empty: nothing yet
-  Result<void> write(std::string_view bytes);  // sends what it can and keeps the rest
-  Result<void> flush();                        // goes on with the rest
+  // What is there, valid until the next call; empty: nothing yet.
+  Result<std::string_view> read();
+  Result<void> put(std::string_view bytes);  // to be sent by the next flush()
+  Result<void> flush();                      // sends what it can and keeps the rest
 
  private:
   Socket(Fd fd, std::string name) : fd_(std::move(fd)), name_(std::move(name)) {}
   Result<void> shake(Deadline until);
-  Result<std::string> receive();
+  Result<std::string_view> receive();
   std::unexpected<Error> failed(int error) const;
 
   Fd fd_;
   std::string name_;
   std::unique_ptr<Tls> tls_;
   std::string unsent_;
+  std::unique_ptr<char[]> piece_;  // what was read last
+  std::string plain_;              // the same, decrypted
 };
 
 }  // namespace lockkeeper::kv::etcd

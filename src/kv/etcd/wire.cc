@@ -4,13 +4,14 @@ namespace lockkeeper::kv::etcd {
 namespace {
 
 constexpr std::uint64_t kFieldMax = (1U << 29) - 1;
-constexpr int kVarintBytesMax = 10;
+constexpr std::size_t kVarintBytesMax = 10;
+constexpr std::uint64_t kMore = 0x80;  // the bit of a byte that another one follows
 
 }  // namespace
 
 void MessageWriter::varint(std::uint64_t value) {
-  while (value >= 0x80) {
-    out_.push_back(static_cast<char>(value | 0x80));
+  while (value >= kMore) {
+    out_.push_back(static_cast<char>(value | kMore));
     value >>= 7;
   }
   out_.push_back(static_cast<char>(value));
@@ -27,6 +28,21 @@ void MessageWriter::kept_bytes(std::uint32_t field, std::string_view value) {
   out_.append(value);
 }
 
+std::size_t MessageWriter::begin_message(std::uint32_t field) {
+  varint(std::uint64_t{field} << 3 | 2);
+  out_.push_back(0);  // the length, which mostly fits one byte
+  return out_.size();
+}
+
+void MessageWriter::end_message(std::size_t begin) {
+  std::size_t length = out_.size() - begin;
+  std::size_t at = begin - 1;
+  for (; length >= kMore; length >>= 7) {
+    out_.insert(at++, 1, static_cast<char>(length | kMore));
+  }
+  out_[at] = static_cast<char>(length);
+}
+
 bool MessageReader::fail() {
   failed_ = true;
   rest_ = {};
@@ -35,12 +51,12 @@ bool MessageReader::fail() {
 
 bool MessageReader::varint(std::uint64_t& value) {
   value = 0;
-  for (int i = 0; i < kVarintBytesMax; ++i) {
+  for (std::size_t i = 0; i < kVarintBytesMax; ++i) {
     if (rest_.empty()) return fail();
     const auto byte = static_cast<unsigned char>(rest_.front());
     rest_.remove_prefix(1);
     value |= std::uint64_t{byte & 0x7fU} << (7 * i);
-    if (byte < 0x80) return true;
+    if (byte < kMore) return true;
   }
   return fail();
 }

@@ -4,6 +4,7 @@
 // Thread safety: plain values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,11 +22,21 @@ class MessageWriter {
     if (!value.empty()) kept_bytes(field, value);
   }
   void kept_number(std::uint32_t field, std::uint64_t value);
-  void kept_bytes(std::uint32_t field, std::string_view value);  // also a message within
+  void kept_bytes(std::uint32_t field, std::string_view value);
+  // A message within this one, which `write` writes here.
+  template <class Write>
+  void message(std::uint32_t field, const Write& write) {
+    const std::size_t begin = begin_message(field);
+    write();
+    end_message(begin);
+  }
+  void reserve(std::size_t bytes) { out_.reserve(bytes); }
   std::string take() { return std::move(out_); }
 
  private:
   void varint(std::uint64_t value);
+  std::size_t begin_message(std::uint32_t field);
+  void end_message(std::size_t begin);
   std::string out_;
 };
 
