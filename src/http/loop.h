@@ -1,4 +1,4 @@
-// For src/http only: the server thread's queue. It outlives the server as long as a reply exists,
+// For src/http only: the queue of the server's thread. It outlives the server as long as a reply exists,
 // but then takes nothing more.
 #pragma once
 
@@ -7,7 +7,10 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <functional>
+#include <memory>
 #include <mutex>
+#include <semaphore>
 #include <set>
 #include <utility>
 
@@ -22,7 +25,7 @@ inline auto into(boost::system::error_code& error) {
   return boost::asio::redirect_error(boost::asio::use_awaitable, error);
 }
 
-struct Loop {
+struct Loop : std::enable_shared_from_this<Loop> {
   Loop(Options options_given, Handler handler_given)
       : options(std::move(options_given)), handler(std::move(handler_given)) {}
 
@@ -44,6 +47,10 @@ struct Loop {
     const std::lock_guard lock(mutex);
     ended = true;
   }
+  // Serves as the server's thread until the server is closed, or until there is work to do here:
+  // then another thread has taken over.
+  void serve();
+  bool do_here(std::function<void()>& work);  // see Reply
 
   boost::asio::io_context context{1};
   Options options;
@@ -53,6 +60,9 @@ struct Loop {
   bool closing = false;  // on the server's thread only
   std::mutex mutex;      // protects `ended`
   bool ended = false;
+  std::mutex serving;               // held by the server's thread
+  std::function<void()> next;       // what that thread does next
+  std::binary_semaphore closed{0};  // nobody serves any more
 };
 
 }  // namespace lockkeeper::http

@@ -18,10 +18,9 @@ constexpr auto kPatience = std::chrono::seconds(60);
 class Running {
  public:
   explicit Running(Handler handler, const Limits& limits = {},
-                   std::optional<std::string> token = {}) {
-    Options options;
-    options.door.token = std::move(token);
-    options.limits = limits;
+                   std::optional<std::string> token = {})
+      : Running(std::move(handler), options_of(limits, std::move(token))) {}
+  Running(Handler handler, Options options) {
     auto opened = Server::open(std::move(options), std::move(handler));
     EXPECT_TRUE(opened);
     server_ = std::move(*opened);
@@ -34,6 +33,12 @@ class Running {
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
+  static Options options_of(const Limits& limits, std::optional<std::string> token = {}) {
+    Options options;
+    options.door.token = std::move(token);
+    options.limits = limits;
+    return options;
+  }
   std::uint16_t port() const { return server_->address().port; }
   Server& server() { return *server_; }
   bool has_connections(std::size_t count) const {
@@ -361,6 +366,111 @@ TEST(Server, on_gone_is_not_called_for_an_answer_that_was_given) {
   }
   EXPECT_TRUE(running.has_connections(0));
   EXPECT_EQ(calls, 0);
+}
+
+// Threads that take over from the server's, so many at most.
+class Relief {
+ public:
+  explicit Relief(std::size_t most) : most_(most) {}
+  ~Relief() {
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Options options() {
+    Options options;
+    options.relieve = [this](std::function<void()> rest) {
+      if (threads_.size() == most_) return false;
+      threads_.emplace_back(std::move(rest));
+      return true;
+    };
+    return options;
+  }
+  std::size_t count() const { return threads_.size(); }
+
+ private:
+  const std::size_t most_;
+  std::vector<std::thread> threads_;
+};
+
+// The handler's thread does what blocks, and others are answered meanwhile.
+TEST(Server, work_is_done_where_its_request_was_read) {
+  constexpr int kRounds = 20;
+  Relief relief(kRounds);
+  std::atomic<int> elsewhere = 0;
+  std::atomic<std::promise<void>*> go = nullptr;
+  {
+    Running running(
+        [&](const Request& request, const std::shared_ptr<Reply>& reply) {
+          if (request.target != "/slow") return echo(request, reply);
+          std::function<void()> work = [&, reply, here = std::this_thread::get_id()] {
+            if (std::this_thread::get_id() != here) ++elsewhere;
+            go.load()->get_future().wait();
+            reply->whole(200, {}, "slow");
+          };
+          EXPECT_TRUE(reply->do_here(work));
+        },
+        relief.options());
+    TestClient slow(running.port());
+    TestClient other(running.port());
+    for (int i = 0; i < kRounds; ++i) {
+      std::promise<void> now;
+      go = &now;
+      slow.send(get("/slow"));
+      other.send(get("/a"));
+      EXPECT_EQ(other.answer().body(), "GET /a ");
+      now.set_value();
+      EXPECT_EQ(slow.answer().body(), "slow");
+    }
+    other.send(get("/b"));
+    EXPECT_EQ(other.answer().body(), "GET /b ");
+  }
+  EXPECT_EQ(elsewhere, 0);
+  EXPECT_EQ(relief.count(), std::size_t{kRounds});
+}
+
+TEST(Server, without_another_thread_it_serves_on) {
+  for (const bool any : {true, false}) {
+    Relief relief(0);
+    Running running(
+        [&](const Request& request, const std::shared_ptr<Reply>& reply) {
+          std::function<void()> work = [&] { echo(request, reply); };
+          EXPECT_FALSE(reply->do_here(work));
+          work();  // it was left as it was
+        },
+        any ? relief.options() : Options());
+    TestClient client(running.port());
+    for (int i = 0; i < 3; ++i) {
+      client.send(get("/a"));
+      EXPECT_EQ(client.answer().body(), "GET /a ");
+    }
+  }
+}
+
+// Closed by another thread than the one that began to serve, while that one is still at work.
+TEST(Server, ends_when_the_work_of_its_first_thread_is_done) {
+  Relief relief(1);
+  std::promise<void> begun, go;
+  std::atomic<bool> done = false;
+  {
+    Running running(
+        [&](const Request&, const std::shared_ptr<Reply>& reply) {
+          std::function<void()> work = [&, reply] {
+            begun.set_value();
+            go.get_future().wait();
+            done = true;
+            reply->whole(200, {}, "too late");
+          };
+          EXPECT_TRUE(reply->do_here(work));
+        },
+        relief.options());
+    TestClient client(running.port());
+    client.send(get("/slow"));
+    begun.get_future().wait();
+    running.server().close();
+    EXPECT_TRUE(client.is_closed());
+    EXPECT_FALSE(done);
+    go.set_value();
+  }
+  EXPECT_TRUE(done);
 }
 
 TEST(Server, streams_pieces_and_keeps_the_connection) {

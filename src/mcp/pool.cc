@@ -38,17 +38,25 @@ bool Pool::grow() {
 }
 
 bool Pool::run(std::function<void()> work) {
-  Threads ended;
-  {
-    const std::lock_guard lock(mutex_);
-    if (ending_ || waiting_.size() >= queue_max_) return false;
-    waiting_.push_back(std::move(work));
-    if (!grow()) {
-      waiting_.pop_back();
-      return false;
-    }
-    ended.swap(ended_);
+  return put(std::unique_lock(mutex_), std::move(work));
+}
+
+bool Pool::run_now(std::function<void()> work) {
+  std::unique_lock lock(mutex_);
+  const bool free = idle_ > waiting_.size() || threads_.size() < threads_max_ + paused_;
+  return free && put(std::move(lock), std::move(work));
+}
+
+bool Pool::put(std::unique_lock<std::mutex> lock, std::function<void()> work) {
+  if (ending_ || waiting_.size() >= queue_max_) return false;
+  waiting_.push_back(std::move(work));
+  if (!grow()) {
+    waiting_.pop_back();
+    return false;
   }
+  Threads ended;
+  ended.swap(ended_);
+  lock.unlock();
   wanted_.notify_one();
   for (std::thread& thread : ended) thread.join();
   return true;

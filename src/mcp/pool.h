@@ -33,6 +33,8 @@ class Pool {
 
   // False: the limits are reached. `work` must not throw.
   bool run(std::function<void()> work);
+  // At once. False: no thread is free for it.
+  bool run_now(std::function<void()> work);
 
   // Around a wait of the calling thread. False: too many wait already.
   bool pause();
@@ -42,6 +44,7 @@ class Pool {
   using Threads = std::list<std::thread>;
 
   bool grow();
+  bool put(std::unique_lock<std::mutex> lock, std::function<void()> work);
   void loop(Threads::iterator self);
 
   const std::size_t threads_max_;

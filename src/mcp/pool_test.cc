@@ -73,5 +73,24 @@ TEST(Pool, APauseLetsTheNextOneIn) {
   EXPECT_TRUE(worked.wait());
 }
 
+TEST(Pool, WhatRunsNowNeedsAFreeThread) {
+  Latch go;
+  Pool pool(2);
+  std::atomic<int> begun = 0;
+  Latch both;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(pool.run_now([&] {
+      if (++begun == 2) both.open();
+      go.wait();
+    }));
+  }
+  EXPECT_TRUE(both.wait());
+  EXPECT_FALSE(pool.run_now([] { FAIL() << "it was not taken"; }));
+  go.open();
+  Latch again;
+  while (!pool.run_now([&] { again.open(); })) std::this_thread::yield();
+  EXPECT_TRUE(again.wait());
+}
+
 }  // namespace
 }  // namespace lockkeeper::mcp
