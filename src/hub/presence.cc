@@ -100,7 +100,10 @@ Result<bool> Presence::keep(std::uint64_t session, bool begins) {
   }
   const std::int64_t now = now_ms();
   Kept& kept = kept_.try_emplace(session, Kept{now, now, 0}).first->second;
-  if (!mine) kept.since_ms = now;
+  if (!mine) {
+    kept.since_ms = now;
+    kept.is_settled = false;
+  }
   kept.version = std::max(kept.version, version);  // of two beats at once, the later commit
   kept.heard_ms = now;
   return true;
@@ -121,6 +124,25 @@ Result<void> Presence::end_silent() {
     const auto kept = kept_.find(session);
     const bool heard = kept != kept_.end() && now_ms() - kept->second.heard_ms < realm::kSessionMs;
     if (kept != kept_.end() && !heard) kept_.erase(kept);
+  }
+  return {};
+}
+
+// Of those who waited in a session before it was kept here, this hub alone can tell who is dead.
+Result<void> Presence::bury_lost_waiters() {
+  std::map<std::uint64_t, std::int64_t> due;
+  {
+    const std::lock_guard hold(mutex_);
+    for (const auto& [session, kept] : kept_) {
+      const bool is_due = !kept.is_settled && now_ms() - kept.since_ms >= realm::kSessionMs;
+      if (is_due) due[session] = kept.since_ms;
+    }
+  }
+  for (const auto& [session, since_ms] : due) {
+    LK_CHECK(layout::bury_waiters(site_.table(), session));
+    const std::lock_guard hold(mutex_);
+    const auto kept = kept_.find(session);
+    if (kept != kept_.end() && kept->second.since_ms == since_ms) kept->second.is_settled = true;
   }
   return {};
 }
@@ -162,7 +184,8 @@ Result<void> Presence::keep_up(const std::string& address) {
   LK_ASSIGN(const bool there, mine == 0 ? Result<bool>(false) : is_mine(mine));
   if (!there) LK_CHECK(begin_own());
   LK_CHECK(show(address));
-  return end_silent();
+  LK_CHECK(end_silent());
+  return bury_lost_waiters();
 }
 
 void Presence::leave() {

@@ -34,8 +34,9 @@ class Presence {
   // All must outlive it. Its own session is noted in the realm's store folder.
   Presence(service::Site& site, const Clock& clock, Random& random, KnownHub self);
 
-  // Before anything else, and then about once a second: its own rows are there, and sessions that
-  // nobody speaks for any more are ended. `address`: see KnownHub.
+  // Before anything else, and then about once a second: its own rows are there, sessions that nobody
+  // speaks for any more are ended, and so are the places of clients that have not come back within
+  // a minute. `address`: see KnownHub.
   Result<void> keep_up(const std::string& address);
   // Nobody shall see this hub any more. What it keeps stays for those who go on elsewhere.
   void leave();
@@ -69,12 +70,14 @@ class Presence {
     std::int64_t since_ms = 0;
     std::int64_t heard_ms = 0;
     kv::Version version = 0;  // of the row
+    bool is_settled = false;  // whoever has not come along with it has lost its place
   };
   std::int64_t now_ms() const { return clock_.now().mono_ms; }
   Result<void> begin_own();
   Result<bool> is_mine(std::uint64_t session);
   Result<void> show(const std::string& address);
   Result<void> end_silent();
+  Result<void> bury_lost_waiters();
 
   service::Site& site_;
   const Clock& clock_;

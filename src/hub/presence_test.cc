@@ -310,6 +310,26 @@ TEST_F(PresenceTest, L3_AHubThatIsBackSoonGoesOnWithItsOwnSession) {
   EXPECT_NE(one_.realm->presence()->own(), before);
 }
 
+// Another hub cannot tell, so without its own it would show them as waiting for ever.
+TEST_F(PresenceTest, L3_PlacesThatNobodyComesBackForEnd) {
+  ASSERT_EQ(two_.acquire("holder")->outcome, core::Outcome::kGranted);
+  ASSERT_EQ(one_.acquire("ann", true)->outcome, core::Outcome::kQueued);
+  const auto bob = one_.acquire("bob", true);
+  ASSERT_EQ(bob->outcome, core::Outcome::kQueued);
+  one_.kill();
+  one_.start();
+  ASSERT_FALSE(one_.door().find_wait(bob->lease.id).value());  // bob has come back
+  EXPECT_NE(one_.desk->waits.ask(bob->lease.id, 10 * kKeptMs, [](const auto&) {}), 0U);
+  pass(realm::kSessionMs - 1);
+  one_.every_second();
+  EXPECT_EQ(two_.list().waiters.size(), 2U);
+  pass(1);
+  one_.every_second();
+  const auto left = two_.list().waiters;
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left.front().request.owner.agent, "bob@alice");
+}
+
 TEST_F(PresenceTest, EachHubSeesTheOthersUntilTheyLeave) {
   one_.every_second();
   const auto seen = two_.realm->presence()->hubs();

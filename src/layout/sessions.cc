@@ -1,6 +1,8 @@
 #include "layout/sessions.h"
 
 #include "base/bytes.h"
+#include "core/browse.h"
+#include "core/condition.h"
 #include "core/rows.h"
 
 namespace lockkeeper::layout {
@@ -87,6 +89,27 @@ Result<void> move_waiter(LockTable& locks, const core::LeaseId& id, const core::
 Result<void> bury_waiter(LockTable& locks, const core::LeaseId& id,
                          const core::Attachment& process) {
   return change(locks, [&](core::Table& table) { return table.bury_waiter(id, process); });
+}
+
+Result<void> bury_waiters(LockTable& locks, std::uint64_t session) {
+  std::vector<core::Lease> dead;
+  std::string from;
+  do {
+    LK_CHECK(locks.read([&](core::Table& table) -> Result<void> {
+      LK_ASSIGN(core::WaiterPage page, core::waiter_page(table.state(), from));
+      for (core::Waiter& waiter : page.waiters) {
+        if (waiter.request.holds.front().session() != session) continue;
+        LK_ASSIGN(const core::Condition now, core::condition(table.state(), waiter));
+        if (now.over) dead.push_back(std::move(waiter.request));
+      }
+      from = page.next;
+      return {};
+    }));
+  } while (!from.empty());
+  for (const core::Lease& request : dead) {
+    LK_CHECK(bury_waiter(locks, request.id, request.holds.front()));
+  }
+  return {};
 }
 
 }  // namespace lockkeeper::layout

@@ -35,5 +35,7 @@ Result<void> move_waiter(LockTable& locks, const core::LeaseId& id, const core::
                          std::uint64_t wake);
 Result<void> bury_waiter(LockTable& locks, const core::LeaseId& id,
                          const core::Attachment& process);
+// The same for all that wait in this session and are dead, as far as this hub can tell.
+Result<void> bury_waiters(LockTable& locks, std::uint64_t session);
 
 }  // namespace lockkeeper::layout
