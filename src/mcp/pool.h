@@ -43,8 +43,9 @@ class Pool {
  private:
   using Threads = std::list<std::thread>;
 
+  bool start();
   bool grow();
-  bool put(std::unique_lock<std::mutex> lock, std::function<void()> work);
+  void wake(std::unique_lock<std::mutex> lock);
   void loop(Threads::iterator self);
 
   const std::size_t threads_max_;
