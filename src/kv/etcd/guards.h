@@ -8,9 +8,8 @@
 // Thread safety: none; part of a transaction.
 #pragma once
 
-#include <compare>
 #include <cstddef>
-#include <set>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,17 +24,13 @@ namespace lockkeeper::kv::etcd {
 class Guards {
  public:
   // Equal guards count once.
-  void point(std::string_view key, Version modified) {
-    add({std::string(key), {}, modified, Kind::kPoint});
-  }
-  void empty_range(std::string_view from, std::string_view to) {
-    add({std::string(from), std::string(to), 0, Kind::kEmpty});
-  }
+  void point(std::string_view key, Version modified) { add({key, {}, modified, Kind::kPoint}); }
+  void empty_range(std::string_view from, std::string_view to) { add({from, to, 0, Kind::kEmpty}); }
   void uncreated_range(std::string_view from, std::string_view to, Version snapshot) {
-    add({std::string(from), std::string(to), snapshot, Kind::kUncreated});
+    add({from, to, snapshot, Kind::kUncreated});
   }
 
-  std::size_t size() const { return order_.size(); }
+  std::size_t size() const { return kept_.size(); }
   // Keeps only the first `size` guards. `dropped` gets the others; it may be null.
   void cut(std::size_t size, Guards* dropped);
   void add_all(const Guards& others);
@@ -45,19 +40,31 @@ class Guards {
   std::vector<Compare> compares(const Keys& keys, std::size_t first, std::size_t most) const;
 
  private:
-  enum class Kind { kPoint, kEmpty, kUncreated };
+  enum class Kind : std::uint8_t { kPoint, kEmpty, kUncreated };
   struct Guard {
-    std::string from;
-    std::string to;
-    Version version;
-    Kind kind;
-    auto operator<=>(const Guard&) const = default;
+    std::string_view from;
+    std::string_view to;
+    Version version = 0;
+    Kind kind = Kind::kPoint;
+    bool operator==(const Guard&) const = default;
   };
-  void add(Guard guard);
+  // One of them; its keys are in `bytes_`.
+  struct Kept {
+    std::size_t at = 0;
+    std::size_t from_size = 0;
+    std::size_t to_size = 0;
+    Version version = 0;
+    Kind kind = Kind::kPoint;
+  };
+  void add(const Guard& guard);
+  Guard at(std::size_t index) const;
+  std::uint32_t* place_of(const Guard& guard);
+  void fill_places(std::size_t count);
   static bool holds_in(const Copy::View& view, const Guard& guard);
 
-  std::set<Guard> guards_;
-  std::vector<std::set<Guard>::const_iterator> order_;  // as they were added
+  std::vector<Kept> kept_;  // as they were added
+  std::string bytes_;
+  std::vector<std::uint32_t> places_;  // by hash: 0, or 1 + the index of a guard
 };
 
 }  // namespace lockkeeper::kv::etcd

@@ -24,7 +24,8 @@ class Keys {
   std::string row(std::string_view key) const {
     std::string whole;
     whole.reserve(rows_.size() + key.size());
-    return whole.append(rows_).append(key);
+    whole.append(rows_).append(key);
+    return whole;
   }
   // The key of a row, without what is before it. REQUIRES: it is the key of a row
   std::string_view key_of(std::string_view row) const { return row.substr(rows_.size()); }
