@@ -189,8 +189,10 @@ Connection::Awaitable<> Connection::read(Came& came) {
       const bool sent = co_await write("HTTP/1.1 100 Continue\r\n\r\n");
       if (!sent) co_return;
     }
-    if (!parser.is_done()) beast::http::read(socket_, buffer_, parser, error);
-    if (error == asio::error::would_block) {
+    // Chunks may go on for as long as they come; others have their turn between them.
+    const bool bounded = !parser.chunked();
+    if (bounded && !parser.is_done()) beast::http::read(socket_, buffer_, parser, error);
+    if (error == asio::error::would_block || (!bounded && !parser.is_done())) {
       within(limits_.body_ms);
       co_await beast::http::async_read(socket_, buffer_, parser, into(error));
       in_time();

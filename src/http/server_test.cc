@@ -368,6 +368,36 @@ TEST(Server, on_gone_is_not_called_for_an_answer_that_was_given) {
   EXPECT_EQ(calls, 0);
 }
 
+// Chunks of one byte arrive faster than they are read.
+TEST(Server, a_body_without_an_end_is_in_nobodys_way) {
+  Limits limits;
+  limits.body_bytes = 1U << 30;
+  Running running(echo, limits);
+  TestClient endless(running.port());
+  const std::string head =
+      "POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n";
+  constexpr std::size_t kAtOnce = 100'000;
+  std::string chunks;
+  for (std::size_t i = 0; i < kAtOnce; ++i) chunks += "1\r\ny\r\n";
+  std::atomic<bool> answered = false;
+  std::atomic<std::size_t> sent = 0;
+  std::thread sender([&] {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    endless.send(head + chunks);
+    while (++sent, !answered && std::chrono::steady_clock::now() < end) endless.send(chunks);
+  });
+  while (sent == 0) std::this_thread::yield();
+  TestClient other(running.port());
+  for (int i = 0; i < 10; ++i) {
+    other.send(get("/a"));
+    EXPECT_EQ(other.answer().body(), "GET /a ");
+  }
+  answered = true;
+  sender.join();
+  endless.send("0\r\n\r\n");
+  EXPECT_EQ(endless.answer().body(), "POST / " + std::string(kAtOnce * sent, 'y'));
+}
+
 // Threads that take over from the server's, so many at most.
 class Relief {
  public:

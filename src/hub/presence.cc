@@ -100,10 +100,7 @@ Result<bool> Presence::keep(std::uint64_t session, bool begins) {
   }
   const std::int64_t now = now_ms();
   Kept& kept = kept_.try_emplace(session, Kept{now, now, 0}).first->second;
-  if (!mine) {
-    kept.since_ms = now;
-    kept.is_settled = false;
-  }
+  if (!mine) kept.since_ms = now;
   kept.version = std::max(kept.version, version);  // of two beats at once, the later commit
   kept.heard_ms = now;
   return true;
@@ -128,22 +125,19 @@ Result<void> Presence::end_silent() {
   return {};
 }
 
-// Of those who waited in a session before it was kept here, this hub alone can tell who is dead.
+// Clients wait in their hub's own session. Of those who did so before this process was there, it
+// alone can tell who is dead, once they have had the time to come back.
 Result<void> Presence::bury_lost_waiters() {
-  std::map<std::uint64_t, std::int64_t> due;
+  const std::uint64_t session = own();
+  const auto since = kept_since(session);
+  if (!since || now_ms() - *since < realm::kSessionMs) return {};
   {
     const std::lock_guard hold(mutex_);
-    for (const auto& [session, kept] : kept_) {
-      const bool is_due = !kept.is_settled && now_ms() - kept.since_ms >= realm::kSessionMs;
-      if (is_due) due[session] = kept.since_ms;
-    }
+    if (buried_ms_ == *since) return {};
   }
-  for (const auto& [session, since_ms] : due) {
-    LK_CHECK(layout::bury_waiters(site_.table(), session));
-    const std::lock_guard hold(mutex_);
-    const auto kept = kept_.find(session);
-    if (kept != kept_.end() && kept->second.since_ms == since_ms) kept->second.is_settled = true;
-  }
+  LK_CHECK(layout::bury_waiters(site_.table(), session));
+  const std::lock_guard hold(mutex_);
+  buried_ms_ = *since;
   return {};
 }
 

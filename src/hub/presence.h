@@ -70,7 +70,6 @@ class Presence {
     std::int64_t since_ms = 0;
     std::int64_t heard_ms = 0;
     kv::Version version = 0;  // of the row
-    bool is_settled = false;  // whoever has not come along with it has lost its place
   };
   std::int64_t now_ms() const { return clock_.now().mono_ms; }
   Result<void> begin_own();
@@ -83,8 +82,9 @@ class Presence {
   const Clock& clock_;
   Random& random_;
   const KnownHub self_;
-  mutable std::mutex mutex_;  // protects all below
-  std::uint64_t own_ = 0;     // 0: it has none yet
+  mutable std::mutex mutex_;     // protects all below
+  std::uint64_t own_ = 0;        // 0: it has none yet
+  std::int64_t buried_ms_ = -1;  // since when its own session was kept, when it last buried
   std::map<std::uint64_t, Kept> kept_;
 };
 

@@ -92,22 +92,25 @@ Result<void> bury_waiter(LockTable& locks, const core::LeaseId& id,
 }
 
 Result<void> bury_waiters(LockTable& locks, std::uint64_t session) {
-  std::vector<core::Lease> dead;
+  std::vector<core::LeaseId> dead;
   std::string from;
   do {
     LK_CHECK(locks.read([&](core::Table& table) -> Result<void> {
       LK_ASSIGN(core::WaiterPage page, core::waiter_page(table.state(), from));
-      for (core::Waiter& waiter : page.waiters) {
+      for (const core::Waiter& waiter : page.waiters) {
         if (waiter.request.holds.front().session() != session) continue;
         LK_ASSIGN(const core::Condition now, core::condition(table.state(), waiter));
-        if (now.over) dead.push_back(std::move(waiter.request));
+        if (now.over) dead.push_back(waiter.request.id);
       }
       from = page.next;
       return {};
     }));
   } while (!from.empty());
-  for (const core::Lease& request : dead) {
-    LK_CHECK(bury_waiter(locks, request.id, request.holds.front()));
+  for (const core::LeaseId& id : dead) {
+    LK_CHECK(change(locks, [&](core::Table& table) -> Result<void> {
+      LK_CHECK(table.settler().reap_waiter(id));  // unless its client has come back meanwhile
+      return table.settler().settle();
+    }));
   }
   return {};
 }

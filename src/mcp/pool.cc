@@ -25,7 +25,7 @@ Pool::~Pool() {
 
 // REQUIRES: the lock is held. False: there are as many as may be, or no more can be started.
 bool Pool::start() {
-  if (threads_.size() >= threads_max_ + paused_) return false;
+  if (threads_.size() >= threads_max_ + paused_ + apart_) return false;
   threads_.emplace_back();
   const auto self = std::prev(threads_.end());
   try {
@@ -39,7 +39,7 @@ bool Pool::start() {
 
 // REQUIRES: the lock is held. False: no thread serves the queue. Those that exist must do.
 bool Pool::grow() {
-  return idle_ >= waiting_.size() || start() || !threads_.empty();
+  return idle_ >= waiting_.size() || start() || threads_.size() > apart_;
 }
 
 void Pool::wake(std::unique_lock<std::mutex> lock) {
@@ -66,9 +66,18 @@ bool Pool::run_now(std::function<void()> work) {
   std::unique_lock lock(mutex_);
   const bool free = idle_ > waiting_.size();
   if (ending_ || !(free || start())) return false;
-  waiting_.push_back(std::move(work));
+  waiting_.emplace_front([this, work = std::move(work)] {
+    count_apart(1);
+    work();
+    count_apart(-1);
+  });
   wake(std::move(lock));
   return true;
+}
+
+void Pool::count_apart(int by) {
+  const std::lock_guard lock(mutex_);
+  apart_ += static_cast<std::size_t>(by);
 }
 
 bool Pool::pause() {

@@ -85,6 +85,26 @@ TEST(Pool, WhatRunsNowNeedsAFreeThread) {
     }));
   }
   EXPECT_TRUE(both.wait());
+  go.open();
+}
+
+// What runs now is not one of those that work, and does not wait for them.
+TEST(Pool, WhatRunsNowTakesNoPlace) {
+  Latch go;
+  Latch begun;
+  Pool pool(1);
+  EXPECT_TRUE(pool.run_now([&] {
+    begun.open();
+    go.wait();
+  }));
+  EXPECT_TRUE(begun.wait());
+  Latch worked;
+  EXPECT_TRUE(pool.run([&] {
+    worked.open();
+    go.wait();
+  }));
+  EXPECT_TRUE(worked.wait());
+  EXPECT_TRUE(pool.run([] {}));  // waits
   EXPECT_FALSE(pool.run_now([] { FAIL() << "it was not taken"; }));
   go.open();
   Latch again;

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/assert.h"
 #include "etcd/cluster.h"
@@ -18,6 +20,7 @@ namespace lockkeeper::nemesis {
 namespace {
 
 constexpr const char* kDisk = "size=1g,mode=0700";
+constexpr std::chrono::milliseconds kAlarmComesBack{500};
 // One look at a member that may be stopped.
 constexpr kv::etcd::Patience kGlance{std::chrono::milliseconds(700),
                                      std::chrono::milliseconds(700)};
@@ -177,7 +180,8 @@ void Members::move_leader() const {
 void Members::compact() const {
   const auto status = status_of(all_[0].machine.address);
   if (!status) return;
-  ctl({"compact", std::to_string(status->header.revision)}, false);  // etcd itself may be faster
+  // etcd itself may be faster. Physically: else it begins to remove, and answers.
+  ctl({"compact", "--physical", std::to_string(status->header.revision)}, false);
 }
 
 void Members::defragment(std::size_t i) const {
@@ -241,11 +245,17 @@ void Members::use_up_quota() const {
   EXPECT_TRUE(full) << "etcd takes whatever it is given";
 }
 
+// A member may still be removing what was compacted away, or raise the alarm for a request that it
+// has refused before.
 void Members::give_back_quota() const {
   ctl({"del", "/junk"}, false);
   compact();
-  for (std::size_t i = 0; i < kCount; ++i) defragment(i);
-  ctl({"alarm", "disarm"});
+  EXPECT_TRUE(stage::eventually([&] {
+    for (std::size_t i = 0; i < kCount; ++i) defragment(i);
+    ctl({"alarm", "disarm"});
+    std::this_thread::sleep_for(kAlarmComesBack);
+    return ctl({"alarm", "list"}).empty();
+  })) << "the alarm comes back";
 }
 
 void Members::save(const std::string& file) const {
