@@ -48,7 +48,8 @@ std::unique_ptr<Txn> begin(Store& store, Access access = Access::kWrite) {
 }
 
 std::optional<std::string> value(Store& store, const std::string& key) {
-  const auto row = begin(store, Access::kRead)->get(key, kv::Read::kPeek);
+  const auto txn = begin(store, Access::kRead);
+  const auto row = txn->get(key, kv::Read::kPeek);
   EXPECT_TRUE(row.has_value()) << row.error().message;
   if (!row || !*row) return std::nullopt;
   return std::string((*row)->value);
