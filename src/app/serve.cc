@@ -198,7 +198,6 @@ Result<int> serve_hub(cli::VerbContext& context, const cli::ServeOptions& option
     host::tell_manager(runtime.env, "STOPPING=1");
     hub.close();
   };
-  server.relieve = [&](std::function<void()> rest) { return hub.relieve(std::move(rest)); };
   const bool encrypted = server.tls.has_value();
   LK_ASSIGN(const auto opened,
             http::Server::open(std::move(server), [&](const http::Request& request,

@@ -37,7 +37,6 @@ class Exchange final : public Reply, public std::enable_shared_from_this<Exchang
   void chunk(std::string text) override;
   void end() override;
   void on_gone(std::function<void()> action) override;
-  bool do_here(std::function<void()>& work) override { return loop_->do_here(work); }
   // The handler has dropped the reply.
   void abandoned();
 

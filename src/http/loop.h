@@ -1,4 +1,4 @@
-// For src/http only: the queue of the server's thread. It outlives the server as long as a reply exists,
+// For src/http only: the server thread's queue. It outlives the server as long as a reply exists,
 // but then takes nothing more.
 #pragma once
 
@@ -7,10 +7,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <functional>
-#include <memory>
 #include <mutex>
-#include <semaphore>
 #include <set>
 #include <utility>
 
@@ -25,7 +22,7 @@ inline auto into(boost::system::error_code& error) {
   return boost::asio::redirect_error(boost::asio::use_awaitable, error);
 }
 
-struct Loop : std::enable_shared_from_this<Loop> {
+struct Loop {
   Loop(Options options_given, Handler handler_given)
       : options(std::move(options_given)), handler(std::move(handler_given)) {}
 
@@ -47,10 +44,6 @@ struct Loop : std::enable_shared_from_this<Loop> {
     const std::lock_guard lock(mutex);
     ended = true;
   }
-  // Serves as the server's thread until the server is closed, or until there is work to do here:
-  // then another thread has taken over.
-  void serve();
-  bool do_here(std::function<void()>& work);  // see Reply
 
   boost::asio::io_context context{1};
   Options options;
@@ -60,9 +53,6 @@ struct Loop : std::enable_shared_from_this<Loop> {
   bool closing = false;  // on the server's thread only
   std::mutex mutex;      // protects `ended`
   bool ended = false;
-  std::mutex serving;               // held by the server's thread
-  std::function<void()> next;       // what that thread does next
-  std::binary_semaphore closed{0};  // nobody serves any more
 };
 
 }  // namespace lockkeeper::http

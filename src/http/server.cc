@@ -235,8 +235,7 @@ void Server::Impl::run(int ended) {
   }
   asio::co_spawn(loop_->context, accept(), asio::detached);
   if (loop_->options.every_second) asio::co_spawn(loop_->context, tick(), asio::detached);
-  loop_->serve();
-  loop_->closed.acquire();
+  loop_->context.run();
   loop_->end();
   // Runs what was posted last; nothing comes after it.
   loop_->context.restart();

@@ -1,5 +1,5 @@
-// A small HTTP/1.1 server: one thread at a time for all connections, none of which waits for
-// another. It handles admission, limits and slow clients; the handler answers the requests.
+// A small HTTP/1.1 server: one thread for all connections, none of which waits for another. It
+// handles admission, limits and slow clients; the handler answers the requests.
 //
 //   auto server = Server::open(options, [](const Request& request, std::shared_ptr<Reply> reply) {
 //     reply->whole(200, {{"Content-Type", "text/plain"}}, "hello\n");
@@ -37,10 +37,6 @@ class Reply {
   // once if that has happened. Must not block. A client that closes only its own direction counts
   // as gone, because the two look the same.
   virtual void on_gone(std::function<void()> action) = 0;
-  // From the handler: after it, this thread does `work`, which may block, and another thread goes on
-  // as the server's (Options::relieve). So nobody has to be woken for the work to begin. False:
-  // there is no other thread, and `work` is left as it was.
-  virtual bool do_here(std::function<void()>&) { return false; }
 };
 
 // Called on the server's thread: must not block. The reply may be kept and answered later.
@@ -72,8 +68,6 @@ struct Options {
   std::function<void()> every_second;  // on the server's thread, while it runs; may be empty
   // On the server's thread, before it ends: finishes open answers.
   std::function<void()> at_end;
-  // Runs `rest` on another thread at once; false: none is free. Empty: there is none.
-  std::function<bool(std::function<void()> rest)> relieve;
 };
 
 // May a server listen there, which asks for a token, and encrypts? usage: not a loopback address,

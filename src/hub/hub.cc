@@ -130,15 +130,8 @@ void Hub::take_turn(Visit visit) {
   };
   if (realm != nullptr && realm->pace.is_quick()) return timed(visit);
   const auto reply = visit.reply;
-  const bool others = working_++ > 1;  // one that has answered may be about to end
-  std::function<void()> work = [this, timed, visit = std::move(visit)] {
-    timed(visit);
-    --working_;
-  };
-  // With others at work, one thread hears requests for all sooner than each hands over to the next.
-  if ((!others && reply->do_here(work)) || pool_.run(std::move(work))) return;
-  --working_;
-  answer(*reply, wrong(503, "too many requests are waiting", "try again"));
+  const bool taken = pool_.run([timed, visit = std::move(visit)] { timed(visit); });
+  if (!taken) answer(*reply, wrong(503, "too many requests are waiting", "try again"));
 }
 
 void Hub::route(const Visit& visit) {

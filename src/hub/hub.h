@@ -12,7 +12,6 @@
 // Thread safety: all methods may be called from any thread.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -44,8 +43,6 @@ class Hub {
   bool admits(const http::Request& request) const;
   // Blocks for no longer than a quick table's call takes (Pace).
   void handle(const http::Request& request, const std::shared_ptr<http::Reply>& reply);
-  // Runs it on a thread of the hub at once; false: none is free.
-  bool relieve(std::function<void()> rest) { return pool_.run_now(std::move(rest)); }
   // Once a second: what has changed outside. invalid_config: the token file; the old ones stay.
   Result<void> every_second();
   // Answers everybody that waits, and ends the streams. Places in queues stay.
@@ -75,8 +72,7 @@ class Hub {
   CoordinatorApi coordinator_;
   Lfs lfs_;
   McpRooms mcp_;
-  std::atomic<int> working_ = 0;  // turns that were taken and are not over
-  mcp::Pool pool_;                // ends first: its calls use all above
+  mcp::Pool pool_;  // ends first: its calls use all above
 };
 
 }  // namespace lockkeeper::hub

@@ -23,61 +23,35 @@ Pool::~Pool() {
   for (std::thread& thread : threads) thread.join();
 }
 
-// REQUIRES: the lock is held. False: there are as many as may be, or no more can be started.
-bool Pool::start() {
-  if (threads_.size() >= threads_max_ + paused_ + apart_) return false;
+// REQUIRES: the lock is held. False: no thread serves the queue, and none can be started.
+bool Pool::grow() {
+  if (idle_ >= waiting_.size() || threads_.size() >= threads_max_ + paused_) return true;
   threads_.emplace_back();
   const auto self = std::prev(threads_.end());
   try {
     *self = std::thread([this, self] { loop(self); });
-  } catch (const std::system_error&) {
+  } catch (const std::system_error&) {  // no more threads; the existing ones must do
     threads_.erase(self);
-    return false;
+    return !threads_.empty();
   }
   return true;
-}
-
-// REQUIRES: the lock is held. False: no thread serves the queue. Those that exist must do.
-bool Pool::grow() {
-  return idle_ >= waiting_.size() || start() || threads_.size() > apart_;
-}
-
-void Pool::wake(std::unique_lock<std::mutex> lock) {
-  Threads ended;
-  ended.swap(ended_);
-  lock.unlock();
-  wanted_.notify_one();
-  for (std::thread& thread : ended) thread.join();
 }
 
 bool Pool::run(std::function<void()> work) {
-  std::unique_lock lock(mutex_);
-  if (ending_ || waiting_.size() >= queue_max_) return false;
-  waiting_.push_back(std::move(work));
-  if (!grow()) {
-    waiting_.pop_back();
-    return false;
+  Threads ended;
+  {
+    const std::lock_guard lock(mutex_);
+    if (ending_ || waiting_.size() >= queue_max_) return false;
+    waiting_.push_back(std::move(work));
+    if (!grow()) {
+      waiting_.pop_back();
+      return false;
+    }
+    ended.swap(ended_);
   }
-  wake(std::move(lock));
+  wanted_.notify_one();
+  for (std::thread& thread : ended) thread.join();
   return true;
-}
-
-bool Pool::run_now(std::function<void()> work) {
-  std::unique_lock lock(mutex_);
-  const bool free = idle_ > waiting_.size();
-  if (ending_ || !(free || start())) return false;
-  waiting_.emplace_front([this, work = std::move(work)] {
-    count_apart(1);
-    work();
-    count_apart(-1);
-  });
-  wake(std::move(lock));
-  return true;
-}
-
-void Pool::count_apart(int by) {
-  const std::lock_guard lock(mutex_);
-  apart_ += static_cast<std::size_t>(by);
 }
 
 bool Pool::pause() {

@@ -33,9 +33,6 @@ class Pool {
 
   // False: the limits are reached. `work` must not throw.
   bool run(std::function<void()> work);
-  // At once, whatever waits to be begun. It may go on for long: its thread does not count as one of
-  // those that work. False: no thread is free for it.
-  bool run_now(std::function<void()> work);
 
   // Around a wait of the calling thread. False: too many wait already.
   bool pause();
@@ -44,10 +41,7 @@ class Pool {
  private:
   using Threads = std::list<std::thread>;
 
-  bool start();
   bool grow();
-  void wake(std::unique_lock<std::mutex> lock);
-  void count_apart(int by);
   void loop(Threads::iterator self);
 
   const std::size_t threads_max_;
@@ -60,7 +54,6 @@ class Pool {
   Threads ended_;  // to be joined
   std::size_t idle_ = 0;
   std::size_t paused_ = 0;
-  std::size_t apart_ = 0;  // threads that do what was to run at once
   bool ending_ = false;
 };
 

@@ -73,44 +73,5 @@ TEST(Pool, APauseLetsTheNextOneIn) {
   EXPECT_TRUE(worked.wait());
 }
 
-TEST(Pool, WhatRunsNowNeedsAFreeThread) {
-  Latch go;
-  Pool pool(2);
-  std::atomic<int> begun = 0;
-  Latch both;
-  for (int i = 0; i < 2; ++i) {
-    EXPECT_TRUE(pool.run_now([&] {
-      if (++begun == 2) both.open();
-      go.wait();
-    }));
-  }
-  EXPECT_TRUE(both.wait());
-  go.open();
-}
-
-// What runs now is not one of those that work, and does not wait for them.
-TEST(Pool, WhatRunsNowTakesNoPlace) {
-  Latch go;
-  Latch begun;
-  Pool pool(1);
-  EXPECT_TRUE(pool.run_now([&] {
-    begun.open();
-    go.wait();
-  }));
-  EXPECT_TRUE(begun.wait());
-  Latch worked;
-  EXPECT_TRUE(pool.run([&] {
-    worked.open();
-    go.wait();
-  }));
-  EXPECT_TRUE(worked.wait());
-  EXPECT_TRUE(pool.run([] {}));  // waits
-  EXPECT_FALSE(pool.run_now([] { FAIL() << "it was not taken"; }));
-  go.open();
-  Latch again;
-  while (!pool.run_now([&] { again.open(); })) std::this_thread::yield();
-  EXPECT_TRUE(again.wait());
-}
-
 }  // namespace
 }  // namespace lockkeeper::mcp
