@@ -34,9 +34,9 @@ class Presence {
   // All must outlive it. Its own session is noted in the realm's store folder.
   Presence(service::Site& site, const Clock& clock, Random& random, KnownHub self);
 
-  // Before anything else, and then about once a second: its own rows are there, sessions that nobody
-  // speaks for any more are ended, and so are the places of clients that have not come back within
-  // a minute. `address`: see KnownHub.
+  // Before anything else, and then about once a second: its own rows are there. Sessions that
+  // nobody speaks for any more are ended, and so are the places of clients that have not come back
+  // within a minute. `address`: see KnownHub.
   Result<void> keep_up(const std::string& address);
   // Nobody shall see this hub any more. What it keeps stays for those who go on elsewhere.
   void leave();

@@ -296,8 +296,8 @@ void EtcdTxn::drop_guards(GuardMark since) {
   guards_.cut(since, reader_->may_be_old() ? &dropped_ : nullptr);
 }
 
-// Do these hold in the newest state, with all guards? Then the snapshot was the newest, as far as it
-// matters, when etcd was asked just now.
+// Do these hold in the newest state, with all guards? Then the snapshot was the newest when etcd
+// was asked just now, as far as it matters.
 Result<bool> EtcdTxn::hold_now(const etcd::Guards& others) {
   LK_ASSIGN(const Version snapshot, reader_->snapshot());
   LK_ASSIGN(const auto now, core_->newest_view(epoch_));
