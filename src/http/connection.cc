@@ -189,10 +189,11 @@ Connection::Awaitable<> Connection::read(Came& came) {
       const bool sent = co_await write("HTTP/1.1 100 Continue\r\n\r\n");
       if (!sent) co_return;
     }
-    // Chunks may go on for as long as they come; others have their turn between them.
-    const bool bounded = !parser.chunked();
-    if (bounded && !parser.is_done()) beast::http::read(socket_, buffer_, parser, error);
-    if (error == asio::error::would_block || (!bounded && !parser.is_done())) {
+    // What came with the headers. Others have their turn before more is read.
+    parser.eager(true);
+    if (!parser.is_done()) buffer_.consume(parser.put(buffer_.data(), error));
+    if (error == beast::http::error::need_more) error.clear();
+    if (!error && !parser.is_done()) {
       within(limits_.body_ms);
       co_await beast::http::async_read(socket_, buffer_, parser, into(error));
       in_time();

@@ -310,7 +310,7 @@ TEST_F(PresenceTest, L3_AHubThatIsBackSoonGoesOnWithItsOwnSession) {
   EXPECT_NE(one_.realm->presence()->own(), before);
 }
 
-// Another hub cannot tell, so without its own it would show them as waiting for ever.
+// Another hub cannot tell, so without its own it would show them as waiting forever.
 TEST_F(PresenceTest, L3_PlacesThatNobodyComesBackForEnd) {
   ASSERT_EQ(two_.acquire("holder")->outcome, core::Outcome::kGranted);
   ASSERT_EQ(one_.acquire("ann", true)->outcome, core::Outcome::kQueued);

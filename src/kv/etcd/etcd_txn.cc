@@ -105,7 +105,6 @@ void EtcdTxn::remember(std::string_view key, Version modified, bool guarded) {
 
 void EtcdTxn::remember(std::string_view from, std::string_view to, bool met_stored,
                        Version snapshot, bool guarded) {
-  if (!guarded && !reader_->may_be_old()) return;
   etcd::Guards& guards = guarded ? guards_ : unguarded_;
   if (met_stored) {
     guards.uncreated_range(from, to, snapshot);

@@ -91,8 +91,7 @@ bool Socket::wait(Deadline until) const {
 Result<void> Socket::shake(Deadline until) {
   while (true) {
     LK_ASSIGN(const bool done, tls_->shake());
-    LK_CHECK(put({}));
-    LK_CHECK(flush());
+    LK_CHECK(write({}));
     if (done && unsent_.empty()) return {};
     const auto events = static_cast<short>(unsent_.empty() ? POLLIN : POLLIN | POLLOUT);
     if (!wait_for(fd(), events, until)) return unreachable(name_, "no answer to the TLS handshake");
@@ -124,8 +123,7 @@ Result<std::string_view> Socket::read() {
   if (tls_ == nullptr) return bytes;
   tls_->arrived(bytes);
   LK_ASSIGN(plain_, tls_->read());
-  LK_CHECK(put({}));  // what TLS itself has to say
-  LK_CHECK(flush());
+  LK_CHECK(write({}));  // what TLS itself has to say
   return std::string_view(plain_);
 }
 
@@ -137,6 +135,11 @@ Result<void> Socket::put(std::string_view bytes) {
     unsent_ += tls_->to_send();
   }
   return {};
+}
+
+Result<void> Socket::write(std::string_view bytes) {
+  LK_CHECK(put(bytes));
+  return flush();
 }
 
 Result<void> Socket::flush() {

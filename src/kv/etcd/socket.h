@@ -33,8 +33,9 @@ class Socket {
 
   // What is there, valid until the next call; empty: nothing yet.
   Result<std::string_view> read();
-  Result<void> put(std::string_view bytes);  // to be sent by the next flush()
-  Result<void> flush();                      // sends what it can and keeps the rest
+  Result<void> put(std::string_view bytes);    // to be sent by the next flush()
+  Result<void> flush();                        // sends what it can and keeps the rest
+  Result<void> write(std::string_view bytes);  // both
 
  private:
   Socket(Fd fd, std::string name) : fd_(std::move(fd)), name_(std::move(name)) {}

@@ -17,9 +17,8 @@ Result<std::string> read_page(const Endpoint& endpoint, std::shared_ptr<const Tl
                               const std::string& path, Socket::Deadline until,
                               const std::function<bool(const std::string& answer)>& enough) {
   LK_ASSIGN(Socket socket, Socket::open(endpoint, std::move(files), until, Socket::Speaks::kHttp1));
-  LK_CHECK(socket.put("GET " + path + " HTTP/1.0\r\nHost: " + endpoint.name() +
-                      "\r\nUser-Agent: lockkeeper\r\n\r\n"));
-  LK_CHECK(socket.flush());
+  LK_CHECK(socket.write("GET " + path + " HTTP/1.0\r\nHost: " + endpoint.name() +
+                        "\r\nUser-Agent: lockkeeper\r\n\r\n"));
   std::string answer;
   while (answer.size() < kPageBytesMax && !enough(answer)) {
     if (!socket.wait(until)) break;
